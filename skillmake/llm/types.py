@@ -1,0 +1,85 @@
+"""What goes to a model and what comes back, whatever the provider."""
+
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+Role = Literal["student", "teacher", "judge"]
+Message = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class ChatRequest:
+    """One chat completion.
+
+    `choices`: the answer must be one of these texts, where the endpoint can be held to that.
+    `schema`: the answer must be JSON of this schema, where the endpoint can be held to that.
+    `replicate`: number of the draw at temperature > 0; each has its own cache key.
+    """
+
+    messages: tuple[Message, ...]
+    temperature: float = 0.0
+    max_tokens: int = 256
+    choices: tuple[str, ...] | None = None
+    schema: dict[str, Any] | None = None
+    tools: tuple[dict[str, Any], ...] = ()
+    replicate: int = 0
+
+
+@dataclass(frozen=True)
+class ChatResponse:
+    """The model's answer with its usage in tokens.
+
+    `finish`: `stop`, `length`, `tool_calls` or `content_filter`, as OpenAI names them.
+    """
+
+    text: str
+    finish: str = "stop"
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    tool_calls: tuple[dict[str, Any], ...] = ()
+
+
+@dataclass(frozen=True)
+class CallError:
+    """A call that failed for good: the third value, neither right nor wrong."""
+
+    reason: str
+
+
+@dataclass(frozen=True)
+class Reply:
+    """Outcome of a call: its cache key, and the response or the error."""
+
+    key: str
+    outcome: ChatResponse | CallError
+    cached: bool = field(default=False, compare=False)
+
+    @property
+    def response(self) -> ChatResponse | None:
+        return self.outcome if isinstance(self.outcome, ChatResponse) else None
+
+
+class CallFailure(Exception):
+    """Raised by a provider. `retryable`: another try may work (429, 5xx, timeout, cut connection);
+    `fatal`: no call will ever work (wrong key, wrong model), so the job must stop at once.
+    `retry_after`: seconds the endpoint asked us to wait."""
+
+    def __init__(
+        self, reason: str, *, retryable: bool = False, fatal: bool = False, retry_after: float | None = None
+    ) -> None:
+        super().__init__(reason)
+        self.reason, self.retryable, self.fatal, self.retry_after = reason, retryable, fatal, retry_after
+
+
+class Provider(Protocol):
+    """A place that answers chat requests. `identity` is hashed into every cache key: what must differ
+    when the answers may differ (provider kind, model, world), and never an address or a key."""
+
+    @property
+    def identity(self) -> dict[str, Any]: ...
+
+    async def complete(self, request: ChatRequest) -> ChatResponse:
+        """Answer, or raise CallFailure."""
+        ...
+
+    async def close(self) -> None: ...
