@@ -1,0 +1,222 @@
+"""Parameters, code digests, file layout and the lock: everything that is not the algorithm."""
+
+import atexit
+import functools
+import json
+import os
+import sys
+from pathlib import Path
+
+# The checkout that holds this Snakefile is the one that runs, also in a worktree of a DVC experiment.
+sys.path.insert(0, str(workflow.basedir))
+os.environ["PYTHONPATH"] = os.pathsep.join(
+    filter(None, [str(workflow.basedir), os.environ.get("PYTHONPATH")])
+)
+os.environ["PATH"] = os.pathsep.join(
+    [os.path.dirname(sys.executable), os.environ["PATH"]]
+)
+
+from snakemake.exceptions import WorkflowError
+
+from skillmake.artifacts import canonical_line
+from skillmake.codehash import code_digest
+from skillmake.config.load import hashed_part, parse_config, pick, unhashed_part
+from skillmake.errors import SkillmakeError
+from skillmake.workspace import TrainingLock, prune, sweep_incomplete
+
+try:
+    CONFIG = parse_config(config)
+except SkillmakeError as error:
+    raise WorkflowError(str(error))
+
+RUN = f"runs/{CONFIG.run}"
+HASHED = json.loads(canonical_line(hashed_part(CONFIG)))
+SETTINGS = unhashed_part(CONFIG)
+REHEARSAL = CONFIG.data.questions == "rehearsal"
+SLOTS = CONFIG.limits.slots
+
+
+wildcard_constraints:
+    e=r"\d{2}",
+    s=r"\d{3}",
+    t=r"[a-z0-9-]+",
+
+
+# --- what a rule may see ------------------------------------------------------
+# A rule's parameters are one canonical JSON text of just its keys, and the digest of its code: both
+# are triggers. `io` is a function of input and output, which Snakemake does not track, so it may carry
+# what changes no result. No absolute path may stand in a shell text: it counts as the rule's code.
+def cfg(*keys):
+    """The parameters at dotted `keys`; those of the rehearsal world where a role lives in it."""
+    roles = {
+        "models.student": CONFIG.models.student,
+        "models.teacher": CONFIG.models.teacher,
+        "models.judge": CONFIG.models.judge,
+    }
+    if any(key in roles and roles[key].provider == "rehearsal" for key in keys):
+        keys = (*keys, "rehearsal")
+    return canonical_line(pick(HASHED, keys))
+
+
+@functools.cache
+def code(rule_name):
+    return code_digest(Path(workflow.basedir) / "scripts" / f"{rule_name}.py")
+
+
+def io(wildcards, input, output):
+    def plain(files):
+        named = {name: value for name, value in files.items()}
+        return {k: v if isinstance(v, str) else list(v) for k, v in named.items()}
+
+    return canonical_line(
+        {
+            "inputs": plain(input),
+            "outputs": plain(output),
+            "wildcards": dict(sorted(wildcards.items())),
+            "run": RUN,
+            "settings": SETTINGS,
+        }
+    )
+
+
+# `exec` makes the job a direct child of Snakemake, so that it dies with it.
+JOB = "exec python -m skillmake.job "
+ARGS = " {params.code} {params.cfg:q} {params.io:q} 2> {log}"
+
+
+# --- file layout ----------------------------------------------------------------
+EPOCH = RUN + "/e{e}"
+STEP = EPOCH + "/s{s}"
+END = EPOCH + "/end"
+DATA = {"questions": f"{RUN}/data/questions.jsonl", "pools": f"{RUN}/data/pools.json"}
+
+
+def epoch_end(e, kind):
+    """File `kind` of the end of epoch e; that of epoch 0 is the start of the run."""
+    if e:
+        return f"{RUN}/e{e:02d}/end/{kind}.json"
+    return f"{RUN}/data/texts.json" if kind == "texts" else f"{RUN}/init/{kind}.json"
+
+
+def step_end(e, s, kind):
+    return f"{RUN}/e{e:02d}/s{s:03d}/{kind}.json" if s else epoch_end(e - 1, kind)
+
+
+def before(kind):
+    """State or texts that a step starts from."""
+    return lambda w: step_end(int(w.e), int(w.s) - 1, kind)
+
+
+def after_steps(kind):
+    """State or texts that the last step of an epoch ends with."""
+    return lambda w: step_end(int(w.e), len(plan(w.e)["batches"]), kind)
+
+
+# --- what is known only now: one checkpoint per epoch ------------------------
+def plan(e):
+    """Plan of epoch e; Snakemake catches what is raised until the checkpoint has run."""
+    with checkpoints.plan.get(e=f"{int(e):02d}").output[0].open() as file:
+        return json.load(file)
+
+
+def finished_epochs():
+    e = 1
+    while not plan(e)["stop"]:
+        e += 1
+    return range(1, e)
+
+
+def of_epochs(name):
+    return lambda w: [f"{RUN}/e{e:02d}/{name}" for e in finished_epochs()]
+
+
+def of_steps(name, per_type=False):
+    """Files of every step of the run, in order of time."""
+
+    def files(w):
+        out = []
+        for e in finished_epochs():
+            for s, batch in enumerate(plan(e)["batches"], 1):
+                types = batch["types"] if per_type else [""]
+                out += [f"{RUN}/e{e:02d}/s{s:03d}/{name.format(t=t)}" for t in types]
+        return out
+
+    return files
+
+
+def last_end(kind):
+    return lambda w: epoch_end(len(finished_epochs()), kind)
+
+
+def artefacts(w):
+    """Every file of the run, in order of time."""
+    out = [*DATA.values(), *(f"{RUN}/data/{k}.json" for k in ("texts", "baseline"))]
+    out += [epoch_end(0, kind) for kind in ("state", "best")]
+    epochs = finished_epochs()
+    for e in [*epochs, len(epochs) + 1]:
+        out.append(f"{RUN}/e{e:02d}/plan.json")
+        if e not in epochs:
+            break
+        for s, batch in enumerate(plan(e)["batches"], 1):
+            d = f"{RUN}/e{e:02d}/s{s:03d}"
+            out += [f"{d}/rollout.json", f"{d}/diagnosis.json"]
+            out += [
+                f"{d}/{k}/{t}.json"
+                for k in ("candidate", "gate")
+                for t in batch["types"]
+            ]
+            out += [f"{d}/state.json", f"{d}/texts.json"]
+        kinds = (
+            "validation",
+            "probation_state",
+            "probation_texts",
+            "probation",
+            "best",
+        )
+        out += [f"{RUN}/e{e:02d}/end/{k}.json" for k in (*kinds, "state", "texts")]
+    return [*out, f"{RUN}/final_test.json"]
+
+
+# --- lock, sweep, prune ----------------------------------------------------------
+SNAKEMAKE = Path(".snakemake")
+LOCK = TrainingLock(SNAKEMAKE / "skillmake.lock")
+UNPRUNED = SNAKEMAKE / "skillmake.unpruned"
+
+if workflow.is_main_process and not workflow.dryrun and LOCK.acquire():
+    for left in sweep_incomplete(SNAKEMAKE / "incomplete"):
+        print(f"removed {left}: a killed run left it incomplete", file=sys.stderr)
+
+
+onstart:
+    if not LOCK.acquire():
+        raise WorkflowError(
+            "another snakemake trains in this directory; wait for it or stop it"
+        )
+    UNPRUNED.touch()
+
+
+def finish():
+    """Delete what the finished DAG does not contain: a re-run may be shorter than the run before."""
+    jobs = list(workflow.dag.jobs)
+    if any(job.rule.name == "all" for job in jobs):
+        kept = {str(file) for job in jobs for file in [*job.output, *job.log]}
+        prune(Path(RUN), kept, [f"{RUN}/versions", f"{RUN}/log"])
+        UNPRUNED.unlink(missing_ok=True)
+
+
+onsuccess:
+    finish()
+
+
+# Killed between the last job and finish(), the next start has nothing to do and calls no handler.
+@atexit.register
+def _finish_what_a_kill_left():
+    if (
+        workflow.is_main_process
+        and not workflow.dryrun
+        and UNPRUNED.exists()
+        and workflow._dag is not None
+        and not any(workflow.dag.needrun_jobs())
+        and LOCK.acquire()
+    ):
+        finish()

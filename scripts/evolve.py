@@ -1,0 +1,31 @@
+"""evolve: a candidate for the skill of one task type."""
+
+from skillmake.benchmark import Benchmark
+from skillmake.evolve import assign, make_candidate
+from skillmake.guards import LeakGuard
+from skillmake.job import Job
+from skillmake.packs import Diagnosis
+from skillmake.plan import Plan
+from skillmake.state import State
+from skillmake.teachers.factory import teacher
+from skillmake.texts import Texts
+
+
+def main(job: Job) -> None:
+    benchmark = Benchmark.read(job.path("questions"), job.path("pools"))
+    state, texts = job.read("state", State), job.read("texts", Texts)
+    budget = job.read("plan", Plan).batches[int(job.wildcards["s"]) - 1].edit_budget
+    task_type = benchmark.type_of(job.wildcards["t"])
+    assignment = assign(
+        task_type, texts, job.read("diagnosis", Diagnosis), state, budget, (job.config.seed, state.step)
+    )
+    with teacher(job) as chosen:
+        candidate = make_candidate(
+            assignment,
+            texts.skill_path(task_type),
+            chosen,
+            LeakGuard(benchmark.held_out),
+            job.config.evolve,
+            state.cooldowns.get(task_type, 0),
+        )
+    job.write("candidate", candidate)

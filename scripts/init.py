@@ -1,0 +1,15 @@
+"""init: the state before the first step."""
+
+from skillmake.benchmark import Benchmark
+from skillmake.job import Job
+from skillmake.prepare import initial_best, initial_state
+from skillmake.rollout import Rollout
+from skillmake.texts import Texts
+
+
+def main(job: Job) -> None:
+    benchmark = Benchmark.read(job.path("questions"), job.path("pools"))
+    texts, baseline = job.read("texts", Texts), job.read("baseline", Rollout)
+    best = initial_best(texts, baseline.rows, benchmark)
+    job.write("best", best)
+    job.write("state", initial_state(best, texts, baseline.rows, benchmark, job.config))

@@ -1,0 +1,82 @@
+"""Parameters of the models and of the calls to them."""
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+# Such a field cannot change any result, so no rule is re-run when it changes.
+UNHASHED: dict[str, Any] = {"hashed": False}
+
+
+class ModelConfig(BaseModel):
+    """One model: who serves it and how it is sampled."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    provider: Literal["openai", "local", "rehearsal"] = Field(
+        "local",
+        description="`openai`: any endpoint of that API; `local`: the embedded model; "
+        "`rehearsal`: the known-truth world.",
+    )
+    model: str = Field("SmolLM2-135M-Instruct", min_length=1, description="Name of the model.")
+    temperature: float = Field(0.0, ge=0, le=2, description="Sampling temperature.")
+    max_tokens: int = Field(64, ge=1, description="Most tokens of an answer.")
+    base_url: str | None = Field(
+        None,
+        description="`openai`: address of the endpoint; null is the provider's own.",
+        json_schema_extra=UNHASHED,
+    )
+    api_key_env: str = Field(
+        "OPENAI_API_KEY",
+        pattern=r"^[A-Za-z_][A-Za-z0-9_]*$",
+        description="`openai`: environment variable that holds the key.",
+        json_schema_extra=UNHASHED,
+    )
+    price_in: float = Field(
+        0.0, ge=0, description="Price of a million prompt tokens.", json_schema_extra=UNHASHED
+    )
+    price_out: float = Field(
+        0.0, ge=0, description="Price of a million answer tokens.", json_schema_extra=UNHASHED
+    )
+
+    @model_validator(mode="after")
+    def _local_is_greedy(self) -> "ModelConfig":
+        if self.provider == "local" and self.temperature > 0:
+            raise ValueError("the embedded model runs at temperature 0 only")
+        return self
+
+
+class Models(BaseModel):
+    """The three roles, configured apart."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    student: ModelConfig = Field(default_factory=ModelConfig, description="Answers the questions.")
+    teacher: ModelConfig = Field(
+        default_factory=lambda: ModelConfig(max_tokens=2000),
+        description="Proposes edits (evolve.teacher: llm).",
+    )
+    judge: ModelConfig = Field(
+        default_factory=lambda: ModelConfig(max_tokens=1000), description="Judges traces in the diagnosis."
+    )
+
+
+class Limits(BaseModel):
+    """Concurrency, patience and hard caps. None of them changes a result."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    slots: int = Field(2, ge=1, le=256, description="Calls in flight in one job.", json_schema_extra=UNHASHED)
+    timeout: float = Field(
+        120.0, gt=0, description="Seconds until a call is given up.", json_schema_extra=UNHASHED
+    )
+    retries: int = Field(5, ge=0, le=20, description="Tries after a failed call.", json_schema_extra=UNHASHED)
+    max_calls: int | None = Field(
+        None, ge=1, description="Paid calls of the run before it stops.", json_schema_extra=UNHASHED
+    )
+    max_tokens: int | None = Field(
+        None, ge=1, description="Paid tokens of the run before it stops.", json_schema_extra=UNHASHED
+    )
+    max_cost: float | None = Field(
+        None, gt=0, description="Money of the run before it stops.", json_schema_extra=UNHASHED
+    )

@@ -1,0 +1,171 @@
+"""From a parameter file to a checked Config, with errors that name the path and the way out."""
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, get_args
+
+import yaml
+from pydantic import BaseModel, TypeAdapter, ValidationError
+from rapidfuzz import process
+
+from skillmake.config.models import Config
+from skillmake.errors import ConfigError
+
+
+def load_config(*paths: str | Path) -> Config:
+    """Read parameter files; a later file overrides single keys of the ones before it."""
+    merged: dict[str, Any] = {}
+    for path in paths:
+        try:
+            value = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            raise ConfigError(f"{path}: no such file") from None
+        except (yaml.YAMLError, UnicodeDecodeError) as error:
+            raise ConfigError(f"{path}: not valid YAML: {error}") from None
+        if value is not None and not isinstance(value, dict):
+            raise ConfigError(f"{path}: expected `section: {{key: value}}`, got {type(value).__name__}")
+        merged = overlay(merged, value or {})
+    return parse_config(merged, " + ".join(str(path) for path in paths))
+
+
+def overlay(base: Mapping[str, Any], top: Mapping[str, Any]) -> dict[str, Any]:
+    """`base` with the keys of `top`, section by section."""
+    out = dict(base)
+    for key, value in top.items():
+        below = out.get(key)
+        both = isinstance(value, Mapping) and isinstance(below, Mapping)
+        out[key] = overlay(below, value) if both else value  # type: ignore[arg-type]
+    return out
+
+
+def parse_config(value: Mapping[str, Any], source: str = "params.yaml") -> Config:
+    """Validate parameters; a ConfigError lists each problem: path, value, what is allowed, closest key."""
+    try:
+        return Config.model_validate(dict(value))
+    except ValidationError as error:
+        lines = [_explain(problem) for problem in error.errors()]
+        raise ConfigError(
+            "\n".join(f"{source}: {line}" for line in lines), "`skillmake params` lists every parameter"
+        ) from None
+
+
+def _explain(problem: Any) -> str:
+    path = [str(part) for part in problem["loc"]]
+    name = ".".join(path)
+    if problem["type"] == "extra_forbidden":
+        known = sorted(_keys_at(path[:-1]))
+        closest = process.extractOne(path[-1], known, score_cutoff=50)
+        hint = f"did you mean `{'.'.join([*path[:-1], closest[0]])}`?" if closest else "no such key"
+        return f"{name}: unknown parameter; {hint} Allowed here: {', '.join(known)}"
+    message = problem["msg"].removeprefix("Value error, ")
+    if not path:
+        return message
+    given = problem["input"]
+    return (
+        f"{name}: {message}, got {given if isinstance(given, BaseModel) else json.dumps(given, default=str)}"
+    )
+
+
+def _keys_at(path: list[str]) -> list[str]:
+    model: Any = Config
+    for part in path:
+        model = model_of(model.model_fields[part].annotation)
+    return list(model.model_fields)
+
+
+def model_of(annotation: Any) -> Any:
+    """The section model of a field, or None for a plain value."""
+    for part in (annotation, *get_args(annotation)):
+        if isinstance(part, type) and issubclass(part, BaseModel):
+            return part
+    return None
+
+
+def hashed_part(model: BaseModel) -> dict[str, Any]:
+    """The values that may change a result: all but the fields marked as unhashed."""
+    out: dict[str, Any] = {}
+    for name, field in type(model).model_fields.items():
+        extra = field.json_schema_extra
+        if isinstance(extra, dict) and extra.get("hashed") is False:
+            continue
+        value = getattr(model, name)
+        out[name] = hashed_part(value) if isinstance(value, BaseModel) else value
+    return {key: value for key, value in out.items() if value != {}}
+
+
+def pick(value: Mapping[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:
+    """The sub-tree of `value` at dotted `keys`; a key that was left out (unhashed) is skipped."""
+    out: dict[str, Any] = {}
+    for key in keys:
+        source: Any = value
+        target = out
+        *path, leaf = key.split(".")
+        for part in path:
+            source = source[part]
+            target = target.setdefault(part, {})
+        if leaf in source:
+            target[leaf] = source[leaf]
+    return out
+
+
+def granted(hashed: Mapping[str, Any], unhashed: Mapping[str, Any]) -> Config:
+    """A Config that holds only the parameters a rule was given: reading another is an AttributeError.
+
+    `hashed`: what the rule may see; `unhashed`: settings that change no result (added where the
+    section itself is granted, and the whole of `limits`).
+    """
+    merged = overlay(_restrict(unhashed, hashed), hashed)
+    sections = {
+        name: TypeAdapter(Config.model_fields[name].annotation).validate_python(value)
+        for name, value in merged.items()
+    }
+    config = Config.model_construct(**sections)
+    _prune(config, merged)
+    return config
+
+
+def _restrict(value: Mapping[str, Any], to: Mapping[str, Any]) -> dict[str, Any]:
+    out: dict[str, Any] = {}
+    for key, part in value.items():
+        if key == "limits":
+            out[key] = part
+        elif isinstance(part, Mapping) and isinstance(to.get(key), Mapping):
+            out[key] = _restrict(part, to[key])
+        elif not isinstance(part, Mapping) and to:
+            out[key] = part
+    return out
+
+
+def _prune(model: BaseModel, given: Mapping[str, Any]) -> None:
+    for name in type(model).model_fields:
+        if name not in given:
+            model.__dict__.pop(name, None)
+        elif isinstance(given[name], Mapping) and isinstance(value := getattr(model, name), BaseModel):
+            _prune(value, given[name])
+
+
+def unhashed_part(config: Config) -> dict[str, Any]:
+    """The settings that change no result, as a tree."""
+    everything = config.model_dump(mode="json")
+    return _difference(everything, json.loads(json.dumps(hashed_part(config))))
+
+
+def _difference(everything: Mapping[str, Any], without: Mapping[str, Any]) -> dict[str, Any]:
+    out: dict[str, Any] = {}
+    for key, value in everything.items():
+        if key not in without:
+            out[key] = value
+        elif isinstance(value, Mapping) and (rest := _difference(value, without[key])):
+            out[key] = rest
+    return out
+
+
+def describe(model: type[BaseModel] = Config, prefix: str = "") -> Iterator[tuple[str, Any, str]]:
+    """(dotted path, default, description) of every parameter, in the order of the file."""
+    for name, field in model.model_fields.items():
+        inner = model_of(field.annotation)
+        if inner is not None:
+            yield from describe(inner, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}", field.get_default(call_default_factory=True), field.description or ""

@@ -1,0 +1,200 @@
+"""Every parameter with its description, default and bounds. The words are those of SPEC §2."""
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from skillmake.config.endpoints import Limits, Models
+from skillmake.rehearsal.world import WorldConfig
+
+
+class Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Pools(Section):
+    """Shares of the three pools, by unit and stratified by task type."""
+
+    diagnosis: float = Field(0.34, gt=0, lt=1, description="Share of units that batches are drawn from.")
+    validation: float = Field(
+        0.33, gt=0, lt=1, description="Share of units for the gate and full validation."
+    )
+    test: float = Field(0.33, gt=0, lt=1, description="Share of sealed units, only ever observed.")
+
+    @model_validator(mode="after")
+    def _sum_to_one(self) -> "Pools":
+        if abs(self.diagnosis + self.validation + self.test - 1) > 1e-6:
+            raise ValueError("the three shares must sum to 1")
+        return self
+
+
+class Data(Section):
+    """Where the benchmark and the seed texts are. Paths are relative to the project."""
+
+    questions: str = Field(
+        "data/triage/questions.jsonl",
+        description="Questions as JSONL; `rehearsal` makes them from the known-truth world.",
+    )
+    skills: str = Field("data/triage/skills", description="Folder of seed skills: <slug>/SKILL.md.")
+    prompts: str = Field("prompts", description="Folder of seed prompts: system.md.")
+    own_skill_per_type: bool = Field(
+        True,
+        description="Give each trainable type its own copy of default-strategy when it has no skill file.",
+    )
+    pools: Pools = Field(default_factory=Pools, description="Shares of diagnosis, validation and test.")
+
+
+class Agent(Section):
+    """How a question becomes a prompt and an answer becomes right or wrong."""
+
+    options_in: Literal["system", "question"] = Field(
+        "question", description="Where the options are listed; `system` suits small models with fixed labels."
+    )
+    constrained: bool = Field(
+        True,
+        description="Hold the answer to the options where the endpoint can; else extract it from the text.",
+    )
+    grader: str = Field(
+        "choice",
+        min_length=1,
+        description="`choice`, `exact`, `numeric`, `f1`, or a Python callable `module:function`.",
+    )
+    tolerance: float = Field(0.0, ge=0, description="`numeric`: largest absolute difference that is right.")
+    f1_threshold: float = Field(0.5, gt=0, le=1, description="`f1`: smallest word F1 that is right.")
+
+
+class Train(Section):
+    """The loop: epochs, batches, which types can be trained, when to stop."""
+
+    epochs: int = Field(2, ge=0, le=99, description="Most epochs; 0 only measures the seed.")
+    batch_size: int = Field(72, ge=1, description="Most units per batch.")
+    min_class_per_batch: int = Field(8, ge=1, description="Units of each task type present in a batch.")
+    batch_correct_ratio: float = Field(
+        0.4, ge=0, lt=1, description="Share of units in a batch that are answered right now."
+    )
+    eval_min_per_class: int = Field(5, ge=1, description="A type with fewer validation units is dropped.")
+    trainable_min_units: int = Field(
+        10, ge=2, description="A type with fewer diagnosis + validation units is dropped."
+    )
+    early_stop_patience: int = Field(2, ge=1, description="Epochs without a new best before training stops.")
+    max_error_share: float = Field(
+        0.10, ge=0, le=1, description="A rollout set with a larger share of errors stops the rule."
+    )
+    cooldown_steps: int = Field(
+        1, ge=0, description="Steps in which a type is not evolved after its probation was rolled back."
+    )
+
+
+class Evolve(Section):
+    """How an edit of a skill is proposed and applied."""
+
+    teacher: Literal["exemplar", "llm"] = Field(
+        "exemplar", description="`exemplar` picks worked examples without a model; `llm` asks the teacher."
+    )
+    mode: Literal["patch", "rewrite"] = Field(
+        "patch", description="`llm` only: single edits, or the whole skill written anew."
+    )
+    templates: str = Field(
+        "prompts/evolve", description="`llm` only: folder of the prompt templates of the teacher."
+    )
+    edit_budget_start: int = Field(12, ge=1, description="Most edits of a candidate in the first step.")
+    edit_budget_end: int = Field(4, ge=1, description="Most edits of a candidate in the last step.")
+    schedule: Literal["linear", "cosine", "constant"] = Field(
+        "linear", description="How the edit budget falls from start to end."
+    )
+    fuzzy_threshold: float = Field(
+        88.0, ge=50, le=100, description="Similarity (0-100) from which an anchor that is not exact counts."
+    )
+    appendix_consolidate_threshold: int = Field(
+        20, ge=1, description="Appendix items from which the appendix is consolidated."
+    )
+    skill_token_cap: int = Field(4000, ge=100, description="Most tokens of a skill (four characters each).")
+
+
+class Gate(Section):
+    """When the evidence admits a candidate (SPEC §6)."""
+
+    n_max: int = Field(40, ge=1, description="Most units of the ladder.")
+    rung: int = Field(10, ge=1, description="Units per rung; evidence is read only at a rung's end.")
+    e_confirm: float = Field(20.0, gt=1, description="Evidence from which a candidate is accepted.")
+    e_provisional: float = Field(
+        2.0, gt=1, description="Evidence at the ladder's end from which a candidate is accepted on probation."
+    )
+    delta_min: float = Field(0.0, ge=0, lt=1, description="Smallest shrunk lift of an accepted candidate.")
+    lambda_dir: float = Field(
+        3.0,
+        ge=0,
+        description="Total weight of the Dirichlet prior on win, loss and tie that shrinks the lift.",
+    )
+    w_net_min: int = Field(1, ge=0, description="Smallest W - L of a provisional candidate.")
+    min_discordant: int = Field(3, ge=1, description="Fewest units that tell the two apart before an accept.")
+    guard_err: float = Field(
+        0.10, ge=0, le=1, description="Share of units with errors from which the gate is inconclusive."
+    )
+    use_diagnosis: bool = Field(
+        True, description="Let diagnosis units without a case in the candidate's pack into the ladder."
+    )
+    p_low: float = Field(0.1, ge=0, le=1, description="Units with a smaller p̂ are not preferred.")
+    p_high: float = Field(0.9, ge=0, le=1, description="Units with a larger p̂ are not preferred.")
+    probe_quota: float = Field(
+        0.2, ge=0, le=1, description="Share of the ladder kept for units outside of p_low..p_high."
+    )
+    replicates: int = Field(
+        1, ge=1, description="Draws of a unit for each side; more than one only at temperature > 0."
+    )
+
+    @model_validator(mode="after")
+    def _ordered(self) -> "Gate":
+        if self.p_low > self.p_high:
+            raise ValueError("p_low must not be larger than p_high")
+        if self.e_provisional > self.e_confirm:
+            raise ValueError("e_provisional must not be larger than e_confirm")
+        return self
+
+
+class Slow(Section):
+    """The update at an epoch's end (SPEC §7)."""
+
+    e_rollback: float = Field(
+        5.0, gt=1, description="Mirrored evidence from which a version on probation is rolled back."
+    )
+    gamma: float = Field(
+        0.5, gt=0, le=1, description="Weight of an epoch's outcomes in the moving average p̂ of a unit."
+    )
+
+
+class Config(Section):
+    """All parameters of a run."""
+
+    run: str = Field(
+        "main",
+        pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$",
+        description="Name of the run; its files are in runs/<run>.",
+    )
+    seed: int = Field(1, ge=0, description="Seed of pools, batches, ladders and the exemplar teacher.")
+    task_types: tuple[str, ...] | None = Field(
+        None, description="Train only these task types; null trains every type that is large enough."
+    )
+    data: Data = Field(default_factory=Data)
+    models: Models = Field(default_factory=Models)
+    agent: Agent = Field(default_factory=Agent)
+    train: Train = Field(default_factory=Train)
+    evolve: Evolve = Field(default_factory=Evolve)
+    gate: Gate = Field(default_factory=Gate)
+    slow: Slow = Field(default_factory=Slow)
+    limits: Limits = Field(default_factory=Limits)
+    rehearsal: WorldConfig = Field(default_factory=WorldConfig)
+
+    @model_validator(mode="after")
+    def _consistent(self) -> "Config":
+        if self.gate.replicates > 1 and self.models.student.temperature == 0:
+            raise ValueError(
+                "gate.replicates > 1 needs models.student.temperature > 0: "
+                "at temperature 0 every draw of a unit is the same"
+            )
+        if self.evolve.teacher == "llm" and self.models.teacher.provider == "local":
+            raise ValueError(
+                "evolve.teacher: llm needs a capable models.teacher (provider openai or rehearsal); "
+                "the embedded model cannot write edits"
+            )
+        return self

@@ -1,0 +1,156 @@
+"""Evolution of one skill: a teacher proposes, bounded edits are applied (SPEC §5)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from skillmake.artifacts import Artifact, sha256
+from skillmake.config.models import Evolve
+from skillmake.edits import ApplyResult, Edit, EditReport, apply_edits, consolidate_appendix
+from skillmake.guards import LeakGuard
+from skillmake.packs import Diagnosis, Pack
+from skillmake.state import RejectedEdit, State
+from skillmake.texts import Texts
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """What a teacher gets: one skill, its pack, what failed before, and how many edits it may make."""
+
+    task_type: str
+    skill: str
+    pack: Pack
+    rejected: tuple[RejectedEdit, ...]
+    budget: int
+    seed: tuple[object, ...]
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """What a teacher answers: edits, or a whole new text, or the reason why there is nothing."""
+
+    edits: tuple[Edit, ...] = ()
+    rewritten: str | None = None
+    nothing: str = ""
+    calls: tuple[str, ...] = ()
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+
+class Teacher(Protocol):
+    def propose(self, assignment: Assignment) -> Proposal: ...
+
+
+class Candidate(Artifact):
+    """An edited skill that is not trusted yet; with `skipped` it never reaches the gate."""
+
+    task_type: str
+    path: str
+    status: Literal["proposed", "skipped"]
+    reason: str = ""
+    parent: str
+    text: str
+    reports: tuple[EditReport, ...] = ()
+    clipped: bool = False
+    budget: int
+    pack_units: tuple[str, ...] = ()
+    calls: tuple[str, ...] = ()
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+    @property
+    def applied(self) -> tuple[Edit, ...]:
+        return tuple(r.edit for r in self.reports if r.status in ("applied", "applied_fuzzy"))
+
+
+def assign(
+    task_type: str, texts: Texts, diagnosis: Diagnosis, state: State, budget: int, seed: tuple[object, ...]
+) -> Assignment:
+    """The assignment of a task type in a step."""
+    return Assignment(
+        task_type=task_type,
+        skill=texts.skill(task_type),
+        pack=diagnosis.skill.get(task_type, Pack()),
+        rejected=state.rejected.get(task_type, ()),
+        budget=budget,
+        seed=(*seed, task_type),
+    )
+
+
+def make_candidate(
+    assignment: Assignment, path: str, teacher: Teacher, guard: LeakGuard, config: Evolve, cooldown: int
+) -> Candidate:
+    """Ask the teacher and apply its edits; the candidate says why when nothing came of it."""
+    blank = Candidate(
+        task_type=assignment.task_type,
+        path=path,
+        status="skipped",
+        parent=sha256(assignment.skill),
+        text=assignment.skill,
+        budget=assignment.budget,
+        pack_units=tuple(assignment.pack.units),
+    )
+    if cooldown > 0:
+        return blank.model_copy(update={"reason": f"cooldown: {cooldown} more steps"})
+    if not assignment.pack.cases:
+        return blank.model_copy(update={"reason": "no cases in the pack"})
+    proposal = teacher.propose(assignment)
+    paid = {
+        "calls": proposal.calls,
+        "prompt_tokens": proposal.prompt_tokens,
+        "completion_tokens": proposal.completion_tokens,
+    }
+    if proposal.nothing:
+        return blank.model_copy(update={**paid, "reason": proposal.nothing})
+    result = _apply(assignment, proposal, guard, config)
+    text = consolidate_appendix(result.text, config.appendix_consolidate_threshold)
+    out = blank.model_copy(
+        update={**paid, "reports": tuple(result.reports), "clipped": result.clipped, "text": text}
+    )
+    return out.model_copy(update=_verdict(out, assignment))
+
+
+def _verdict(candidate: Candidate, assignment: Assignment) -> dict[str, str]:
+    if not candidate.applied:
+        return {"reason": f"no edit was applied: {_tally(candidate.reports)}", "text": assignment.skill}
+    if candidate.text == assignment.skill:
+        return {"reason": "the edits leave the text as it was"}
+    if any(set(candidate.applied) == set(entry.edits) for entry in assignment.rejected):
+        return {"reason": "the same edits were rejected before", "text": assignment.skill}
+    return {"status": "proposed"}
+
+
+def _apply(assignment: Assignment, proposal: Proposal, guard: LeakGuard, config: Evolve) -> ApplyResult:
+    if proposal.rewritten is not None:
+        return apply_rewrite(assignment.skill, proposal.rewritten, guard, config.skill_token_cap)
+    return apply_edits(
+        assignment.skill,
+        proposal.edits,
+        budget=assignment.budget,
+        fuzzy_threshold=config.fuzzy_threshold,
+        token_cap=config.skill_token_cap,
+        leaks=guard.reason,
+    )
+
+
+def apply_rewrite(old: str, new: str, guard: LeakGuard, token_cap: int) -> ApplyResult:
+    """A whole new text as one edit; front matter and momentum block stay those of the old text."""
+    from skillmake.skilltext import estimated_tokens, momentum, parse_skill, with_momentum
+
+    head = old[: len(old) - len(parse_skill(old).body)]
+    text = with_momentum(head + "\n" + new.strip() + "\n", momentum(old))
+    edit = Edit(op="replace", section="*", text=new.strip(), reason="rewrite")
+    status, detail = "applied", ""
+    if leak := guard.reason(edit):
+        status, detail = "leak", leak
+    elif estimated_tokens(text) > token_cap:
+        status, detail = "over_cap", f"{estimated_tokens(text)} tokens of {token_cap}"
+    report = EditReport.model_validate({"edit": edit, "status": status, "detail": detail})
+    return ApplyResult(text=text if status == "applied" else old, reports=(report,), clipped=False)
+
+
+def _tally(reports: Sequence[EditReport]) -> str:
+    counts: dict[str, int] = {}
+    for report in reports:
+        counts[report.status] = counts.get(report.status, 0) + 1
+    return ", ".join(f"{n} {status}" for status, n in sorted(counts.items())) or "none was proposed"

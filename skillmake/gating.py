@@ -1,0 +1,79 @@
+"""A candidate at the gate: ladder, lookups by content, rollouts of both sides (SPEC §6)."""
+
+from collections.abc import Mapping, Sequence
+
+from skillmake.agent.loop import Agent, Observation, Prediction
+from skillmake.config.models import Gate
+from skillmake.evolve import Candidate
+from skillmake.gate import Draw, run_gate
+from skillmake.ladder import build_ladder
+from skillmake.settle import GateResult
+from skillmake.state import State
+from skillmake.texts import Texts
+from skillmake.units import Unit, unit_right
+
+
+def gate_candidate(
+    candidate: Candidate,
+    texts: Texts,
+    state: State,
+    units: Sequence[Unit],
+    agent: Agent,
+    config: Gate,
+    seed: tuple[object, ...],
+) -> GateResult:
+    """Gate a proposed candidate on units of its type; a skipped one passes through without a decision."""
+    if candidate.status == "skipped":
+        return GateResult(task_type=candidate.task_type, candidate=candidate, decision=None)
+    ladder = build_ladder(units, candidate.pack_units, state.p_hat, state.unit_outcomes(units), config, seed)
+    after = texts.with_skill(candidate.path, candidate.text, "candidate")
+    baseline_rows: list[Prediction] = []
+    candidate_rows: list[Prediction] = []
+    decision = run_gate(
+        ladder,
+        _drawing(agent, texts, config.replicates, state.correctness, baseline_rows),
+        _drawing(agent, after, config.replicates, {}, candidate_rows),
+        config,
+        known=_known(agent, texts, state, units),
+        in_flight=agent.slots,
+    )
+    used = {row.unit_id for row in decision.evidence}
+    return GateResult(
+        task_type=candidate.task_type,
+        candidate=candidate,
+        decision=decision,
+        baseline_rows=tuple(baseline_rows),
+        # An outcome behind a stop was asked for, but the decision must not depend on it.
+        candidate_rows=tuple(row for row in candidate_rows if row.unit_id in used),
+    )
+
+
+def _drawing(
+    agent: Agent,
+    texts: Texts,
+    replicates: int,
+    known: Mapping[str, Observation],
+    rows: list[Prediction],
+) -> Draw:
+    def draw(units: Sequence[Unit]) -> list[float | None]:
+        totals: list[list[bool | None]] = [[] for _ in units]
+        questions = [question for unit in units for question in unit.questions]
+        for replicate in range(replicates):
+            found = agent.run(questions, texts, replicate=replicate, known=known if replicate == 0 else None)
+            rows.extend(found)
+            right = {row.question_id: row.right for row in found}
+            for total, unit in zip(totals, units, strict=True):
+                total.append(unit_right(unit, right))
+        return [None if None in total else sum(map(bool, total)) / replicates for total in totals]
+
+    return draw
+
+
+def _known(agent: Agent, texts: Texts, state: State, units: Sequence[Unit]) -> dict[str, bool]:
+    out = {}
+    for unit in units:
+        right = agent.known(unit.questions, texts, state.correctness)
+        outcome = unit_right(unit, right)
+        if outcome is not None:
+            out[unit.unit_id] = outcome
+    return out

@@ -1,0 +1,166 @@
+"""The process of a rule: `python -m skillmake.job RULE CODE CONFIG IO`.
+
+It looks the step up in the memo, else runs `scripts/<rule>.py`, stamps each JSON output with what it was
+made from, and writes atomically. Scripts read, call one library function and write through the Job.
+"""
+
+import ctypes
+import json
+import signal
+import sys
+from collections.abc import Iterable, Mapping
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from typing import Any
+
+from skillmake.artifacts import (
+    Model,
+    canonical,
+    canonical_line,
+    read_model,
+    sha256,
+    write_text,
+)
+from skillmake.config.load import granted
+from skillmake.config.models import Config
+from skillmake.errors import SkillmakeError
+from skillmake.llm.cache import default_cache_dir
+from skillmake.memo import Memo, payload_digest
+
+Paths = dict[str, Path | list[Path]]
+SCRIPTS = Path("scripts")
+PR_SET_PDEATHSIG = 1
+
+
+class Job:
+    """What a rule may see: its inputs, its parameters, its wildcards; and a place for its outputs."""
+
+    def __init__(self, rule: str, config: Config, io: Mapping[str, Any]) -> None:
+        self.rule, self.config = rule, config
+        self.wildcards: dict[str, str] = io["wildcards"]
+        self.run_dir = Path(io["run"])
+        self._inputs, self._outputs = _paths(io["inputs"]), _paths(io["outputs"])
+        self.results: dict[str, Any] = {}
+
+    @property
+    def name(self) -> str:
+        """Rule and wildcards, for logs: `gate.01.003.billing`."""
+        return ".".join([self.rule, *self.wildcards.values()])
+
+    @property
+    def cache_dir(self) -> Path:
+        return default_cache_dir()
+
+    @property
+    def log_dir(self) -> Path:
+        return self.run_dir / "log"
+
+    def path(self, name: str) -> Path:
+        """The one file of input `name`."""
+        path = self._inputs[name]
+        assert isinstance(path, Path), f"{name} is a list"
+        return path
+
+    def paths(self, name: str) -> list[Path]:
+        """The files of input `name`."""
+        path = self._inputs.get(name, [])
+        return [path] if isinstance(path, Path) else path
+
+    def read(self, name: str, model: type[Model]) -> Model:
+        return read_model(self.path(name), model)
+
+    def read_all(self, name: str, model: type[Model]) -> list[Model]:
+        return [read_model(path, model) for path in self.paths(name)]
+
+    def write(self, name: str, value: Any) -> None:
+        """A JSON artefact; it is stamped and written when the script has ended well."""
+        self.results[name] = canonical(value)
+
+    def write_text(self, name: str, text: str) -> None:
+        self.results[name] = text
+
+    def write_files(self, name: str, files: Mapping[str, str]) -> None:
+        """A directory of files, by relative path."""
+        self.results[name] = dict(files)
+
+    def say(self, text: str) -> None:
+        """A line of progress on the terminal."""
+        print(text, flush=True)
+
+
+def memo_key(rule: str, code: str, config: str, io: Mapping[str, Any]) -> str:
+    """Everything that may change the outputs: rule, code, parameters, wildcards, names, input contents."""
+    inputs = {
+        name: [payload_digest(path) for path in ([value] if isinstance(value, Path) else value)]
+        for name, value in _paths(io["inputs"]).items()
+    }
+    outputs = sorted(io["outputs"])
+    return sha256(canonical_line([rule, code, config, io["wildcards"], outputs, inputs]))
+
+
+def main(rule: str, code: str, config: str, io_text: str) -> None:
+    """Run one rule; a SkillmakeError is one message and exit code 1."""
+    die_with_parent()
+    io = json.loads(io_text)
+    try:
+        memo = Memo(default_cache_dir())
+        key = memo_key(rule, code, config, io)
+        results = memo.get(key)
+        if results is None:
+            results = _run(rule, config, io)
+            memo.put(key, results)
+        stamp = {"derived_from": _sources(io), "made_by": {"rule": rule, "code": code}}
+        for name, path in _paths(io["outputs"]).items():
+            assert isinstance(path, Path)
+            _put(path, results[name], stamp)
+    except SkillmakeError as error:
+        print(f"{rule}: {error}", file=sys.stderr)
+        raise SystemExit(1) from None
+
+
+def die_with_parent() -> None:
+    """A rule must not outlive a Snakemake that was killed (DESIGN §4.4)."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def _run(rule: str, config: str, io: Mapping[str, Any]) -> dict[str, Any]:
+    path = SCRIPTS / f"{rule}.py"
+    spec = spec_from_file_location(f"skillmake_rule_{rule}", path)
+    assert spec is not None
+    assert spec.loader is not None
+    script = module_from_spec(spec)
+    spec.loader.exec_module(script)
+    job = Job(rule, granted(json.loads(config), io["settings"]), io)
+    script.main(job)
+    missing = sorted(set(io["outputs"]) - set(job.results))
+    assert not missing, f"{path} did not write {missing}"
+    return job.results
+
+
+def _put(path: Path, result: Any, stamp: Mapping[str, Any]) -> None:
+    if isinstance(result, dict):
+        path.mkdir(parents=True, exist_ok=True)
+        for name in sorted(result):
+            write_text(path / name, result[name])
+    elif path.suffix == ".json":
+        value = json.loads(result)
+        write_text(path, canonical({**value, **stamp} if isinstance(value, dict) else value))
+    else:
+        write_text(path, result)
+
+
+def _sources(io: Mapping[str, Any]) -> dict[str, str]:
+    return {path.as_posix(): sha256(path.read_bytes()) for path in _flat(_paths(io["inputs"]).values())}
+
+
+def _flat(values: Iterable[Path | list[Path]]) -> list[Path]:
+    return [path for value in values for path in ([value] if isinstance(value, Path) else value)]
+
+
+def _paths(value: Mapping[str, Any]) -> Paths:
+    return {k: Path(v) if isinstance(v, str) else [Path(p) for p in v] for k, v in value.items()}
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

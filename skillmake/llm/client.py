@@ -1,0 +1,143 @@
+"""The one client: cache, retries, caps and the log around any provider."""
+
+import asyncio
+import time
+from collections.abc import Sequence
+
+from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, stop_after_attempt
+from tenacity.wait import wait_exponential_jitter
+
+from skillmake.errors import EndpointError
+from skillmake.llm.cache import CallCache, call_key
+from skillmake.llm.cost import Meter, Price
+from skillmake.llm.types import (
+    CallError,
+    CallFailure,
+    ChatRequest,
+    ChatResponse,
+    Provider,
+    Reply,
+    Role,
+)
+
+LONGEST_WAIT = 60.0
+
+
+class Client:
+    """Answers requests for one role.
+
+    `slots`: calls in flight. `timeout`: seconds of one try. `retries`: further tries after a
+    failure that may pass. What fails for good is a CallError; what can never work (wrong key,
+    wrong model) raises EndpointError at once.
+    """
+
+    def __init__(
+        self,
+        provider: Provider,
+        role: Role,
+        cache: CallCache,
+        meter: Meter,
+        *,
+        price: Price | None = None,
+        slots: int = 1,
+        timeout: float = 120.0,
+        retries: int = 5,
+    ) -> None:
+        self._provider, self._role, self._cache, self._meter = provider, role, cache, meter
+        self._price = price or Price()
+        self.slots, self._timeout, self._retries = slots, timeout, retries
+        self._runner: asyncio.Runner | None = None
+
+    def key(self, request: ChatRequest) -> str:
+        return call_key(self._provider.identity, request)
+
+    def ask(self, requests: Sequence[ChatRequest]) -> list[Reply]:
+        """Answers in the order of the requests, at most `slots` in flight; equal requests are one call."""
+        if self._runner is None:
+            self._runner = asyncio.Runner()
+        return self._runner.run(self._ask(requests))
+
+    def close(self) -> None:
+        if self._runner is not None:
+            self._runner.run(self._provider.close())
+            self._runner.close()
+            self._runner = None
+
+    async def _ask(self, requests: Sequence[ChatRequest]) -> list[Reply]:
+        slots = asyncio.Semaphore(self.slots)
+        keys = [self.key(request) for request in requests]
+        first = dict(reversed(list(zip(keys, requests, strict=True))))
+
+        async def one(key: str, request: ChatRequest) -> Reply:
+            async with slots:
+                return await self._call(key, request)
+
+        try:
+            async with asyncio.TaskGroup() as group:
+                tasks = {key: group.create_task(one(key, first[key])) for key in dict.fromkeys(keys)}
+        except BaseExceptionGroup as errors:
+            raise errors.exceptions[0] from None
+        return [tasks[key].result() for key in keys]
+
+    async def _call(self, key: str, request: ChatRequest) -> Reply:
+        started = time.time()
+        if (hit := self._cache.get(key)) is not None:
+            self._log(key, hit, started, cached=True, tries=0)
+            return Reply(key, hit, cached=True)
+        async with self._cache.paying(key):
+            if (hit := self._cache.get(key)) is not None:
+                self._log(key, hit, started, cached=True, tries=0)
+                return Reply(key, hit, cached=True)
+            return await self._pay(key, request, started)
+
+    async def _pay(self, key: str, request: ChatRequest, started: float) -> Reply:
+        tries = 0
+        try:
+            async for attempt in self._attempts():
+                with attempt:
+                    tries += 1
+                    self._meter.reserve()
+                    response = await self._once(request)
+        except CallFailure as failure:
+            if failure.fatal:
+                raise EndpointError(
+                    f"{self._role} model: {failure.reason}", "see `models` in params.yaml"
+                ) from None
+            self._meter.log(
+                self._role, key, cached=False, started=started, tries=tries, row={"error": failure.reason}
+            )
+            return Reply(key, CallError(failure.reason))
+        self._cache.put(key, response)
+        self._meter.pay(response, self._price)
+        self._log(key, response, started, cached=False, tries=tries)
+        return Reply(key, response)
+
+    async def _once(self, request: ChatRequest) -> ChatResponse:
+        try:
+            async with asyncio.timeout(self._timeout):
+                return await self._provider.complete(request)
+        except TimeoutError:
+            raise CallFailure(f"no answer within {self._timeout:g} s", retryable=True) from None
+
+    def _attempts(self) -> AsyncRetrying:
+        backoff = wait_exponential_jitter(multiplier=0.5, max=LONGEST_WAIT)
+
+        def wait(state: RetryCallState) -> float:
+            failure = state.outcome.exception() if state.outcome else None
+            asked = failure.retry_after if isinstance(failure, CallFailure) else None
+            return min(asked, LONGEST_WAIT) if asked is not None else backoff(state)
+
+        return AsyncRetrying(
+            retry=retry_if_exception(lambda e: isinstance(e, CallFailure) and e.retryable),
+            stop=stop_after_attempt(self._retries + 1),
+            wait=wait,
+            reraise=True,
+        )
+
+    def _log(self, key: str, response: ChatResponse, started: float, *, cached: bool, tries: int) -> None:
+        usage = {
+            "prompt_tokens": response.prompt_tokens,
+            "completion_tokens": response.completion_tokens,
+            "cost": 0.0 if cached else self._price.of(response),
+        }
+        self._meter.log(self._role, key, cached=cached, started=started, tries=tries, row=usage)

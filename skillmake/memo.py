@@ -1,0 +1,47 @@
+"""Step memo: what a rule made from the same content before is not made again (DESIGN §4.5)."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from skillmake.artifacts import STAMP_KEYS, canonical_line, sha256, write_text
+
+
+def payload_digest(path: Path) -> str:
+    """Digest of a file's content; of a JSON artefact without its lineage stamp.
+
+    So a step whose inputs were re-made with the same content is found again.
+    """
+    data = path.read_bytes()
+    if path.suffix == ".json":
+        value = json.loads(data)
+        if isinstance(value, dict):
+            kept = {key: part for key, part in value.items() if key not in STAMP_KEYS}
+            return sha256(canonical_line(kept))
+    return sha256(data)
+
+
+class Memo:
+    """Outputs (texts by output name) under `root`, by key; a damaged entry counts as missing."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+
+    def _path(self, key: str) -> Path:
+        return self._root / "steps" / key[:2] / f"{key}.json"
+
+    def get(self, key: str) -> dict[str, Any] | None:
+        try:
+            entry = json.loads(self._path(key).read_bytes())
+            outputs = entry["outputs"]
+            return outputs if entry["digest"] == sha256(canonical_line(outputs)) else None
+        except (FileNotFoundError, ValueError, KeyError, TypeError):
+            return None
+
+    def put(self, key: str, outputs: Mapping[str, Any]) -> None:
+        plain = dict(outputs)
+        write_text(
+            self._path(key),
+            canonical_line({"outputs": plain, "digest": sha256(canonical_line(plain))}) + "\n",
+        )

@@ -1,0 +1,57 @@
+"""What the loop starts from: the seed as first best version, and the initial state (SPEC §3)."""
+
+from collections.abc import Sequence
+
+from skillmake.agent.loop import Prediction
+from skillmake.batching import total_steps
+from skillmake.benchmark import Benchmark
+from skillmake.config.models import Config
+from skillmake.plan import batches_of
+from skillmake.slow import BestReport
+from skillmake.state import Best, State, VersionNote, accuracy, observe, outcomes_by_unit
+from skillmake.texts import Texts
+
+
+def initial_best(texts: Texts, rows: Sequence[Prediction], benchmark: Benchmark) -> BestReport:
+    """The seed is a measured version: its validation accuracy comes from the baseline rollouts."""
+    best = Best(
+        skills=texts.skills.digest,
+        prompts=texts.prompts.digest,
+        accuracy=accuracy(outcomes_by_unit(benchmark.validation, rows)),
+        epoch=0,
+    )
+    return BestReport(best=best, texts=texts, promoted=True)
+
+
+def initial_state(
+    report: BestReport, texts: Texts, rows: Sequence[Prediction], benchmark: Benchmark, config: Config
+) -> State:
+    """Correctness of diagnosis and validation from the baseline; test outcomes never enter the state."""
+    units = [*benchmark.diagnosis, *benchmark.validation]
+    inside = {question.question_id for unit in units for question in unit.questions}
+    known = [row for row in rows if row.question_id in inside]
+    notes = [
+        VersionNote(
+            digest=version.digest,
+            parent=None,
+            kind=kind,
+            source="seed",
+            epoch=0,
+            step=0,
+            description="seed",
+        )
+        for kind, version in (("skills", texts.skills), ("prompts", texts.prompts))
+    ]
+    state = State(
+        epoch=0,
+        step=0,
+        total_steps=1,
+        correctness=observe({}, known),
+        seen={unit: (right,) for unit, right in outcomes_by_unit(units, known).items()},
+        best=report.best,
+        versions=tuple(notes),
+    )
+    trial = batches_of(state, 1, benchmark.diagnosis, config.train, config.seed)
+    selected = sum(len(batch) for batch in trial)
+    steps = max(1, total_steps(selected, config.train.batch_size, config.train.epochs))
+    return state.model_copy(update={"total_steps": steps})

@@ -1,0 +1,39 @@
+"""The result of a run as a table for the terminal."""
+
+from collections.abc import Mapping
+from io import StringIO
+from typing import Any
+
+
+def result_text(metrics: Mapping[str, Any], width: int = 100) -> str:
+    """Seed against delivered on the sealed test, per type and overall; edits; calls."""
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(title="Sealed test: seed against delivered skills")
+    for column in ("task type", "units", "seed", "delivered", "gain", "95 % interval"):
+        table.add_column(column, justify="left" if column == "task type" else "right")
+    test = metrics["test"]
+    for name, row in [*sorted(test["by_type"].items()), ("all", test)]:
+        low, high = row["gain_ci"]
+        table.add_row(
+            name,
+            str(row["units"]),
+            f"{row['seed']['accuracy']:.3f}",
+            f"{row['delivered']['accuracy']:.3f}",
+            f"{row['gain']:+.3f}",
+            f"{low:+.3f} … {high:+.3f}",
+            style="bold" if name == "all" else "",
+        )
+    out = StringIO()
+    console = Console(file=out, width=width)
+    console.print(table)
+    for name in ("edits", "calls", "tokens"):
+        console.print(f"{name}: " + ", ".join(f"{n:,} {key}" for key, n in metrics[name].items()))
+    if "rehearsal" in metrics:
+        truth = metrics["rehearsal"]["true_accuracy"]
+        console.print(
+            f"known-truth world: true accuracy {truth['seed']:.3f} → {truth['delivered']:.3f} "
+            f"({truth['gain']:+.3f})"
+        )
+    return out.getvalue()

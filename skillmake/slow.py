@@ -1,0 +1,162 @@
+"""The slow update at an epoch's end: validation, probations, best, p̂ (SPEC §7, steps 1-5 and 10)."""
+
+from collections.abc import Sequence
+
+from skillmake.agent.loop import Prediction
+from skillmake.artifacts import Artifact
+from skillmake.config.models import Slow
+from skillmake.evidence import e_value
+from skillmake.gate import GateNumbers
+from skillmake.ladder import update_p_hat
+from skillmake.settle import add_seen, version_note
+from skillmake.state import Best, Probation, RejectedEdit, State, accuracy, observe, outcomes_by_unit
+from skillmake.texts import Texts
+from skillmake.units import Unit, unit_right
+
+
+class Validation(Artifact):
+    """Full validation R of one version; `accuracy` in units, overall and by type."""
+
+    skills: str
+    prompts: str
+    accuracy: float
+    by_type: dict[str, float]
+    rows: tuple[Prediction, ...]
+
+
+class ProbationOutcome(Artifact):
+    """How a probation ended: unit flips between the anchor's snapshot and R."""
+
+    task_type: str
+    path: str
+    improved: int
+    regressed: int
+    e_harm: float
+    outcome: str
+
+
+class ProbationReport(Artifact):
+    """All probations that an epoch's end settled."""
+
+    outcomes: tuple[ProbationOutcome, ...]
+
+
+class BestReport(Artifact):
+    """Best so far and its texts; `promoted` when this epoch's version is strictly better."""
+
+    best: Best
+    texts: Texts
+    promoted: bool
+
+
+def validate(texts: Texts, rows: Sequence[Prediction], units: Sequence[Unit]) -> Validation:
+    """Score a full validation run; a unit with an error is left out of the accuracy."""
+    outcomes = outcomes_by_unit(units, rows)
+    by_type: dict[str, dict[str, bool]] = {}
+    for unit in units:
+        if unit.unit_id in outcomes:
+            by_type.setdefault(unit.task_type, {})[unit.unit_id] = outcomes[unit.unit_id]
+    return Validation(
+        skills=texts.skills.digest,
+        prompts=texts.prompts.digest,
+        accuracy=accuracy(outcomes),
+        by_type={task_type: accuracy(found) for task_type, found in by_type.items()},
+        rows=tuple(rows),
+    )
+
+
+def write_back(state: State, validation: Validation, units: Sequence[Unit]) -> State:
+    """R's outcomes replace what was known, unconditionally (SPEC §7.3)."""
+    return state.model_copy(
+        update={
+            "correctness": observe(state.correctness, validation.rows),
+            "seen": add_seen(state.seen, outcomes_by_unit(units, validation.rows)),
+        }
+    )
+
+
+def settle_probations(
+    state: State, texts: Texts, validation: Validation, units: Sequence[Unit], slow: Slow, cooldown_steps: int
+) -> tuple[State, Texts, list[ProbationOutcome]]:
+    """Confirm or roll back every open probation, in alphabetical order of file (SPEC §7.4)."""
+    now = outcomes_by_unit(units, validation.rows)
+    reports = []
+    for path in sorted(state.probations):
+        probation = state.probations[path]
+        before = {qid: seen.right for qid, seen in probation.snapshot.items()}
+        pairs = [
+            (was, now[unit.unit_id])
+            for unit in units
+            if unit.unit_id in now and (was := unit_right(unit, before)) is not None
+        ]
+        improved, regressed = pairs.count((False, True)), pairs.count((True, False))
+        harm = e_value(regressed, improved)
+        rolled_back = harm >= slow.e_rollback
+        if rolled_back:
+            numbers = GateNumbers(
+                wins=improved,
+                losses=regressed,
+                n=len(pairs),
+                e=round(e_value(improved, regressed), 6),
+                e_harm=round(harm, 6),
+                delta=round((improved - regressed) / len(pairs), 6),
+            )
+            state, texts = _roll_back(state, texts, probation, numbers, cooldown_steps)
+        reports.append(
+            ProbationOutcome(
+                task_type=probation.task_type,
+                path=path,
+                improved=improved,
+                regressed=regressed,
+                e_harm=round(harm, 6),
+                outcome="rolled_back" if rolled_back else "confirmed",
+            )
+        )
+    return state.model_copy(update={"probations": {}}), texts, reports
+
+
+def _roll_back(
+    state: State, texts: Texts, probation: Probation, numbers: GateNumbers, cooldown: int
+) -> tuple[State, Texts]:
+    """Restore the file and the snapshot; the pending edits go to the rejected list."""
+    after = texts.with_skill(
+        probation.path, probation.anchor_text, f"rollback of {probation.task_type} to {probation.anchor}"
+    )
+    entry = RejectedEdit(edits=probation.edits, numbers=numbers, step=state.step, why="rolled back")
+    rejected = (*state.rejected.get(probation.task_type, ()), entry)
+    note = version_note(after.skills, state.epoch + 1, state.step, f"probation of {probation.path} failed")
+    state = state.model_copy(
+        update={
+            "rejected": {**state.rejected, probation.task_type: rejected},
+            "cooldowns": {**state.cooldowns, probation.task_type: cooldown} if cooldown else state.cooldowns,
+            "versions": (*state.versions, note),
+            "correctness": {**state.correctness, **probation.snapshot},
+        }
+    )
+    return state, after
+
+
+def choose_best(previous: BestReport, validation: Validation, measured: Texts, epoch: int) -> BestReport:
+    """Strictly higher validation accuracy wins; a tie keeps the older version (SPEC §7.5)."""
+    if validation.accuracy <= previous.best.accuracy:
+        return previous.model_copy(update={"promoted": False})
+    best = Best(
+        skills=measured.skills.digest,
+        prompts=measured.prompts.digest,
+        accuracy=validation.accuracy,
+        epoch=epoch,
+    )
+    return BestReport(best=best, texts=measured, promoted=True)
+
+
+def end_epoch(state: State, report: BestReport, epoch: int, slow: Slow) -> State:
+    """The state the next epoch starts from: p̂ refreshed, accumulators empty, best noted."""
+    return state.model_copy(
+        update={
+            "epoch": epoch,
+            "best": report.best,
+            "epochs_without_best": 0 if report.promoted else state.epochs_without_best + 1,
+            "p_hat": update_p_hat(state.p_hat, state.seen, slow.gamma),
+            "seen": {},
+        }
+    )

@@ -1,0 +1,77 @@
+"""The llm teacher: a model writes the edits from a template (SPEC §5)."""
+
+from dataclasses import replace
+from typing import Any
+
+from skillmake.config.endpoints import ModelConfig
+from skillmake.edits import EDITS_SCHEMA, Edit, parse_edits
+from skillmake.evolve import Assignment, Proposal
+from skillmake.llm.client import Client
+from skillmake.llm.types import CallError, ChatRequest, ChatResponse, Message
+from skillmake.teachers.templates import Templates
+
+REWRITE_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {"skill": {"type": "string"}},
+    "required": ["skill"],
+    "additionalProperties": False,
+}
+
+
+class LlmTeacher:
+    """Asks the teacher model for edits (`patch`) or for a whole new text (`rewrite`)."""
+
+    def __init__(self, client: Client, model: ModelConfig, templates: Templates, mode: str) -> None:
+        self._client, self._model, self._templates, self._mode = client, model, templates, mode
+
+    def propose(self, assignment: Assignment) -> Proposal:
+        """One call, and one repair try when the answer cannot be used; then the reason why not."""
+        prompt = self._templates.render(f"{self._mode}.md", assignment=assignment)
+        messages: tuple[Message, ...] = ({"role": "user", "content": prompt},)
+        paid = Proposal()
+        problem = ""
+        for _ in range(2):
+            reply = self._client.ask([self._request(messages)])[0]
+            if isinstance(reply.outcome, CallError):
+                return replace(paid, nothing=f"teacher call failed: {reply.outcome.reason}")
+            paid = _add(paid, reply.key, reply.outcome)
+            if reply.outcome.finish == "length":
+                return replace(paid, nothing="the teacher's answer was cut off (models.teacher.max_tokens)")
+            try:
+                return self._read(reply.outcome.text, paid)
+            except ValueError as error:
+                problem = str(error)
+            repair = self._templates.render("repair.md", problem=problem)
+            messages += (
+                {"role": "assistant", "content": reply.outcome.text},
+                {"role": "user", "content": repair},
+            )
+        return replace(paid, nothing=f"the teacher's answer cannot be used: {problem}")
+
+    def _request(self, messages: tuple[Message, ...]) -> ChatRequest:
+        return ChatRequest(
+            messages=messages,
+            temperature=self._model.temperature,
+            max_tokens=self._model.max_tokens,
+            schema=EDITS_SCHEMA if self._mode == "patch" else REWRITE_SCHEMA,
+        )
+
+    def _read(self, text: str, paid: Proposal) -> Proposal:
+        if self._mode == "patch":
+            edits: list[Edit] = parse_edits(text)
+            return replace(paid, edits=tuple(edits), nothing="" if edits else "the teacher proposed no edit")
+        from skillmake.edits import parse_object
+
+        skill = parse_object(text).get("skill")
+        if not isinstance(skill, str) or not skill.strip():
+            raise ValueError('expected {"skill": "the whole text"}')
+        return replace(paid, rewritten=skill)
+
+
+def _add(paid: Proposal, key: str, response: ChatResponse) -> Proposal:
+    return replace(
+        paid,
+        calls=(*paid.calls, key),
+        prompt_tokens=paid.prompt_tokens + response.prompt_tokens,
+        completion_tokens=paid.completion_tokens + response.completion_tokens,
+    )

@@ -1,0 +1,79 @@
+"""The run's files on disk: one trainer per directory, no half-written file, nothing left over (DESIGN §4).
+
+Snakemake's own lock survives a kill and its incomplete markers are ignored behind a checkpoint; this
+module does both jobs. Where the file system has no flock (some cluster executors) locking is a no-op.
+"""
+
+import base64
+import binascii
+import fcntl
+from collections.abc import Collection
+from pathlib import Path
+from typing import IO
+
+
+class TrainingLock:
+    """An flock on a file: the kernel drops it when the process dies, so no unlock is ever needed."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._file: IO[str] | None = None
+
+    def acquire(self) -> bool:
+        """True when this process holds the lock now; False when another one trains here."""
+        if self._file is not None:
+            return True
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        file = self._path.open("w")
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            file.close()
+            return False
+        except OSError:
+            pass
+        self._file = file
+        return True
+
+    def release(self) -> None:
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+
+def sweep_incomplete(markers: Path, root: Path = Path()) -> list[str]:
+    """Remove outputs that a killed run left marked as incomplete; returns their paths.
+
+    A marker's path is the output's path in base64, cut into parts of a file name's length.
+    """
+    removed = []
+    for marker in sorted(path for path in markers.rglob("*") if path.is_file()):
+        encoded = "".join(part.lstrip("@") for part in marker.relative_to(markers).parts)
+        try:
+            output = root / base64.urlsafe_b64decode(encoded).decode()
+        except (binascii.Error, UnicodeDecodeError):
+            marker.unlink()
+            continue
+        if output.is_file():
+            output.unlink()
+            removed.append(output.as_posix())
+        marker.unlink()
+    return removed
+
+
+def prune(run_dir: Path, keep: Collection[str], keep_dirs: Collection[str] = ()) -> list[str]:
+    """Remove files of a run that its finished DAG does not contain, and folders left empty.
+
+    A re-run may have fewer steps or epochs than the one before. `keep_dirs`: folders kept whole.
+    """
+    removed = []
+    for path in sorted(run_dir.rglob("*"), reverse=True):
+        name = path.as_posix()
+        if any(name == kept or name.startswith(f"{kept}/") for kept in keep_dirs):
+            continue
+        if path.is_dir() and not any(path.iterdir()):
+            path.rmdir()
+        elif path.is_file() and name not in keep:
+            path.unlink()
+            removed.append(name)
+    return removed

@@ -1,0 +1,111 @@
+"""Prompt, extraction and grading."""
+
+import pytest
+
+from skillmake.agent.extract import extract_choice, extract_free
+from skillmake.agent.graders import make_grader, word_f1
+from skillmake.errors import ConfigError, DataError
+from skillmake.questions import Question
+from tests.worlds import question
+
+OPTIONS = ["refund", "refund status", "cancel"]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("cancel", "cancel"),
+        (" Cancel.\n", "cancel"),
+        ("**refund**", "refund"),
+        ("I think so.\nAnswer: refund status", "refund status"),
+        ("Answer: cancel\nNo, wait.\nFinal answer: refund", "refund"),
+        ("The answer is: cancel", None),  # not an answer line, but a mention
+        ("They want to know the refund status", "refund status"),
+        ("refund or cancel?", None),
+        ("refund status or refund", None),
+        ("refunds", None),
+        ("", None),
+        ("Answer: something else", None),
+    ],
+)
+def test_extract_choice(text: str, expected: str | None) -> None:
+    if text == "The answer is: cancel":
+        expected = "cancel"
+    assert extract_choice(text, OPTIONS) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("42", "42"), ("Let me see.\nAnswer: 42", "42"), ("one\ntwo", None), ("", None)],
+)
+def test_extract_free(text: str, expected: str | None) -> None:
+    assert extract_free(text) == expected
+
+
+def free(answer: str) -> Question:
+    return question("q", options=None, answer=answer)
+
+
+@pytest.mark.parametrize(
+    ("name", "prediction", "answer", "right"),
+    [
+        ("choice", "yes", "yes", True),
+        ("choice", "Yes", "yes", False),
+        ("exact", "  The  Cat!", "the cat", True),
+        ("exact", "the cats", "the cat", False),
+        ("numeric", "about 3.04 kg", "3", True),
+        ("numeric", "3.06", "3", False),
+        ("numeric", "1,200", "1200", True),
+        ("numeric", "3 or 4", "3", False),
+        ("numeric", "none", "3", False),
+        ("f1", "the red cat", "red cat", True),  # 2·2/(3+2) = .8
+        ("f1", "a dog", "red cat", False),
+        ("tests.unit.test_agent:longer_than_answer", "yes!", "yes", True),
+    ],
+)
+def test_graders(name: str, prediction: str, answer: str, right: bool) -> None:
+    grade = make_grader(name, tolerance=0.05, f1_threshold=0.8)
+    assert grade(prediction, free(answer)) is right
+
+
+def longer_than_answer(prediction: str, asked: Question) -> bool:
+    return len(prediction) > len(asked.answer)
+
+
+def broken(prediction: str, asked: Question) -> bool:
+    raise RuntimeError(f"no {prediction}")
+
+
+def not_a_bool(prediction: str, asked: Question) -> int:
+    return 1
+
+
+def test_word_f1_by_hand() -> None:
+    assert word_f1("a b b", "b b c") == pytest.approx(2 * 2 / 6)
+    assert word_f1("", "x") == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("chioce", "no grader 'chioce'"),
+        ("no.such.module:f", "cannot load"),
+        ("tests.unit.test_agent:missing", "cannot load"),
+        ("tests.unit.test_agent:OPTIONS", "not callable"),
+    ],
+)
+def test_a_grader_that_is_not_there(name: str, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        make_grader(name)
+
+
+def test_a_users_grader_that_fails_names_the_question() -> None:
+    with pytest.raises(DataError, match="question q: RuntimeError: no yes"):
+        make_grader("tests.unit.test_agent:broken")("yes", free("yes"))
+    with pytest.raises(DataError, match="is not a bool"):
+        make_grader("tests.unit.test_agent:not_a_bool")("yes", free("yes"))
+
+
+def test_an_answer_that_is_no_number_is_the_datas_fault() -> None:
+    with pytest.raises(DataError, match="is not a number"):
+        make_grader("numeric")("3", free("three"))
