@@ -48,7 +48,7 @@ class Agent(Section):
     """How a question becomes a prompt and an answer becomes right or wrong."""
 
     options_in: Literal["system", "question"] = Field(
-        "question", description="Where the options are listed; `system` suits small models with fixed labels."
+        "system", description="Where the options are listed: once in the system message, or with each question."
     )
     constrained: bool = Field(
         True,
