@@ -65,7 +65,7 @@ def result(
     value = read_json(metrics)
     try:
         typer.echo(result_text(value), nl=False)
-    except (KeyError, TypeError):
+    except (KeyError, TypeError, AttributeError, ValueError):
         raise DataError(f"{metrics}: not the metrics of a run", "run `snakemake --cores 8` first") from None
 
 

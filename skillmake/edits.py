@@ -12,13 +12,15 @@ from rapidfuzz import fuzz
 
 from skillmake.artifacts import Artifact
 from skillmake.errors import DataError
+from skillmake.questions import parse_json
 from skillmake.skilltext import (
     APPENDIX,
+    EXAMPLES,
+    MARKER,
     MOMENTUM,
-    MOMENTUM_BEGIN,
-    MOMENTUM_END,
     Example,
     appendix_items,
+    authored,
     estimated_tokens,
     examples,
     front_matter,
@@ -74,7 +76,7 @@ class ApplyResult:
     clipped: bool
 
 
-class _Refused(Exception):
+class _Refused(Exception):  # noqa: N818 - not an error
     def __init__(self, status: Status, detail: str = "") -> None:
         self.status: Status = status
         self.detail = detail
@@ -88,13 +90,15 @@ def apply_edits(
     fuzzy_threshold: float,
     token_cap: int,
     leaks: Callable[[Edit], str | None],
+    ranked: Sequence[int] | None = None,
 ) -> ApplyResult:
     """Apply at most `budget` edits in their order; the best supported ones are kept.
 
     `fuzzy_threshold`: similarity 0-100 from which an anchor that is not exact counts. `token_cap`: an
-    edit after which the text is longer is undone. `leaks`: the leak guard.
+    edit after which the text is longer is undone. `leaks`: the leak guard. `ranked`: places of the edits,
+    the best first, instead of their support.
     """
-    kept = _within_budget(edits, budget)
+    kept = _within_budget(edits, budget, ranked)
     reports = []
     for number, edit in enumerate(edits):
         if number not in kept:
@@ -103,6 +107,7 @@ def apply_edits(
         try:
             changed, status = _apply(text, edit, fuzzy_threshold, leaks)
             _check(text, changed, token_cap)
+            _check_examples(text, changed, edit, leaks)
         except _Refused as refused:
             reports.append(EditReport(edit=edit, status=refused.status, detail=refused.detail))
             continue
@@ -111,22 +116,27 @@ def apply_edits(
     return ApplyResult(text, tuple(reports), clipped=len(kept) < len(edits))
 
 
-def _within_budget(edits: Sequence[Edit], budget: int) -> set[int]:
-    ranked = sorted(range(len(edits)), key=lambda k: (-len(set(edits[k].support)), k))
-    return set(ranked[: max(0, budget)])
+def _within_budget(edits: Sequence[Edit], budget: int, ranked: Sequence[int] | None) -> set[int]:
+    by_support = sorted(range(len(edits)), key=lambda k: (-len(set(edits[k].support)), k))
+    # A model's ranking may leave places out or name some that do not exist
+    order = dict.fromkeys([*(k for k in ranked or () if 0 <= k < len(edits)), *by_support])
+    return set(list(order)[: max(0, budget)])
 
 
 def _apply(
     text: str, edit: Edit, threshold: float, leaks: Callable[[Edit], str | None]
 ) -> tuple[str, Status]:
-    if any(mark in edit.text + edit.answer for mark in (MOMENTUM_BEGIN, MOMENTUM_END)):
+    if any(MARKER.search(part) for part in (edit.text, edit.answer, edit.anchor, edit.section)):
         raise _Refused("protected", "momentum markers are not an edit's business")
     if edit.op != "delete" and not edit.text.strip():
         raise _Refused("no_effect", "the text is empty")
     if leak := leaks(edit):
         raise _Refused("leak", leak)
     shown = examples(text)
-    at = next((k for k, e in enumerate(shown) if _same(e.question, edit.anchor)), None)
+    same = [k for k, e in enumerate(shown) if _same(e.question, edit.anchor)]
+    if len(same) > 1 and edit.op in ("replace", "delete"):
+        raise _Refused("ambiguous", f"{len(same)} worked examples have this question")
+    at = same[0] if same else None
     if edit.op == "example":
         if not edit.answer:
             raise _Refused("no_effect", "the example has no answer")
@@ -137,8 +147,8 @@ def _apply(
         if at is None:
             raise _Refused("target_not_found", "no worked example has this question")
         return _with_example(text, shown[:at] + shown[at + 1 :], at, edit), "applied"
-    if edit.op == "add" and _has_line(text, edit.text):
-        raise _Refused("duplicate", "the text has this line")
+    if edit.op == "add" and _has_lines(text, edit.text):
+        raise _Refused("duplicate", "the text has all of it")
     if edit.op == "add" and not edit.anchor:
         return _at_section_end(text, edit.section or DEFAULT_SECTION, edit.text), "applied"
     start, end, status = _find(text, edit.anchor, threshold)
@@ -156,13 +166,15 @@ def _find(text: str, anchor: str, threshold: float) -> tuple[int, int, Status]:
     wanted = anchor.strip()
     if not wanted:
         raise _Refused("target_not_found", "the anchor is empty")
-    if text.count(wanted) == 1:
-        start = text.index(wanted)
-        _protect(text, start, start + len(wanted))
-        return start, start + len(wanted), "applied"
-    if text.count(wanted) > 1:
-        raise _Refused("ambiguous", f"{text.count(wanted)} places hold the anchor")
-    lines = [(m.start(), m.end()) for m in re.finditer(r"[^\n]*\S[^\n]*", text)]
+    head = len(front_matter(text))
+    starts = [m.start() for m in re.finditer(f"(?={re.escape(wanted)})", text)]
+    places = [start for start in starts if start >= head] or starts
+    if len(places) > 1:
+        raise _Refused("ambiguous", f"{len(places)} places hold the anchor")
+    if places:
+        _protect(text, places[0], places[0] + len(wanted))
+        return places[0], places[0] + len(wanted), "applied"
+    lines = [m.span() for m in re.finditer(r"[^\n]*\S[^\n]*", text) if m.start() >= head]
     scored = sorted(((fuzz.ratio(wanted, text[a:b].strip()), a, b) for a, b in lines), reverse=True)
     close = [entry for entry in scored if entry[0] >= threshold]
     if not close:
@@ -184,7 +196,10 @@ def _protect(text: str, start: int, end: int) -> None:
 
 def _change(text: str, edit: Edit, start: int, end: int) -> str:
     if edit.op == "replace":
-        return text[:start] + edit.text.strip() + text[end:]
+        new = edit.text.strip()
+        if any(m.start() <= start and end <= m.start() + len(new) for m in re.finditer(re.escape(new), text)):
+            raise _Refused("no_effect", "the new text stands there already")
+        return text[:start] + new + text[end:]
     if edit.op == "add":
         stop = text.find("\n", end)
         stop = len(text) if stop < 0 else stop
@@ -222,13 +237,35 @@ def _check(old: str, new: str, token_cap: int) -> None:
         raise _Refused("over_cap", f"{estimated_tokens(new)} tokens of {token_cap}")
 
 
+def _check_examples(old: str, new: str, edit: Edit, leaks: Callable[[Edit], str | None]) -> None:
+    """Worked examples change by their own edits only, and what comes out of an edit of one may not leak."""
+    before, after = examples(old), examples(new)
+    made = [example for example in after if example not in before]
+    if edit.op != "example" and not (edit.op == "replace" and edit.answer):
+        whole = edit.op == "delete" and len(after) == len(before) - 1 and not made
+        part = edit.op != "add" and len(after) == len(before) and len(made) == 1
+        stays = before == after and bool(section(old, EXAMPLES)) == bool(section(new, EXAMPLES))
+        if not whole and not part and not (stays and authored(old) == authored(new)):
+            raise _Refused(
+                "no_effect", "worked examples need an edit of their own: the agent sees no text there"
+            )
+    for example in made:
+        if leak := leaks(Edit(op="example", text=example.question, answer=example.answer)):
+            raise _Refused("leak", leak)
+
+
 def _same(a: str, b: str) -> bool:
     return " ".join(a.casefold().split()) == " ".join(b.casefold().split())
 
 
-def _has_line(text: str, addition: str) -> bool:
-    wanted = addition.strip().lstrip("-* ")
-    return any(_same(line.strip().lstrip("-* "), wanted) for line in text.splitlines())
+def _has_lines(text: str, addition: str) -> bool:
+    return _plain_lines(addition) <= _plain_lines(text)
+
+
+def _plain_lines(text: str) -> set[str]:
+    """Lines of a text without bullets, case and spacing; empty ones are left out."""
+    lines = (" ".join(line.strip().lstrip("-* ").casefold().split()) for line in text.splitlines())
+    return set(filter(None, lines))
 
 
 EDITS_SCHEMA: dict[str, Any] = {
@@ -273,7 +310,7 @@ def parse_object(answer: str) -> dict[str, Any]:
     if start < 0 or end < start:
         raise ValueError("there is no JSON object in it")
     try:
-        value = json.loads(answer[start : end + 1])
+        value = parse_json(answer[start : end + 1])
     except json.JSONDecodeError as error:
         raise ValueError(f"not valid JSON: {error.msg} at character {error.pos}") from None
     assert isinstance(value, dict)
@@ -281,7 +318,10 @@ def parse_object(answer: str) -> dict[str, Any]:
 
 
 def consolidate_appendix(text: str, threshold: int) -> str:
-    """Bring an appendix of more than `threshold` items down to it: near-duplicates go, then the oldest."""
+    """Bring an appendix of more than `threshold` items down to it: near-duplicates go, then the oldest.
+
+    What stands before the first item stays.
+    """
     items = appendix_items(text)
     place = section(text, APPENDIX)
     if place is None or len(items) <= threshold:
@@ -292,7 +332,8 @@ def consolidate_appendix(text: str, threshold: int) -> str:
             kept.insert(0, item)
     lines = "\n".join(f"- {item}" for item in kept[-threshold:])
     rest = text[place[1] :].strip("\n")
-    return f"{text[: place[0]]}\n\n{lines}\n" + (f"\n{rest}\n" if rest else "")
+    head = text[: text.index("\n- ", place[0])].rstrip("\n")
+    return f"{head}\n\n{lines}\n" + (f"\n{rest}\n" if rest else "")
 
 
 def edit_budget(step: int, total_steps: int, start: int, end: int, schedule: str) -> int:

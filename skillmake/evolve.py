@@ -7,6 +7,7 @@ from typing import Literal, Protocol
 from skillmake.artifacts import Artifact, sha256
 from skillmake.config.models import Evolve
 from skillmake.edits import ApplyResult, Edit, EditReport, apply_edits, consolidate_appendix
+from skillmake.errors import DataError
 from skillmake.guards import LeakGuard
 from skillmake.packs import Diagnosis, Pack
 from skillmake.state import RejectedEdit, State
@@ -135,16 +136,22 @@ def _apply(assignment: Assignment, proposal: Proposal, guard: LeakGuard, config:
 
 def apply_rewrite(old: str, new: str, guard: LeakGuard, token_cap: int) -> ApplyResult:
     """A whole new text as one edit; front matter and momentum block stay those of the old text."""
-    from skillmake.skilltext import estimated_tokens, momentum, parse_skill, with_momentum
+    from skillmake.skilltext import estimated_tokens, front_matter, momentum, parse_skill, with_momentum
 
-    head = old[: len(old) - len(parse_skill(old).body)]
-    text = with_momentum(head + "\n" + new.strip() + "\n", momentum(old))
-    edit = Edit(op="replace", section="*", text=new.strip(), reason="rewrite")
+    body = new.strip()
+    body = body[len(front_matter(body)) :].strip()
+    text = with_momentum(front_matter(old) + "\n" + body + "\n", momentum(old))
+    edit = Edit(op="replace", section="*", text=body, reason="rewrite")
     status, detail = "applied", ""
     if leak := guard.reason(edit):
         status, detail = "leak", leak
     elif estimated_tokens(text) > token_cap:
         status, detail = "over_cap", f"{estimated_tokens(text)} tokens of {token_cap}"
+    else:
+        try:
+            parse_skill(text)
+        except DataError as error:  # a marker of the momentum block that stands alone
+            status, detail = "protected", error.message
     report = EditReport.model_validate({"edit": edit, "status": status, "detail": detail})
     return ApplyResult(text=text if status == "applied" else old, reports=(report,), clipped=False)
 

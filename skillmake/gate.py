@@ -72,7 +72,7 @@ def run_gate(
     for number, rung in enumerate(ladder):
         outcomes = dict(zip((u.unit_id for u in rung), baseline(rung), strict=True))
         climb.baselines(outcomes)
-        order = sorted(rung, key=lambda unit: outcomes[unit.unit_id] not in (0.0, None))
+        order = sorted(rung, key=lambda unit: outcomes[unit.unit_id] in (1.0, None))  # no win is possible
         for start in range(0, len(order), in_flight):
             block = order[start : start + in_flight]
             for unit, outcome in zip(block, candidate(block), strict=True):
@@ -124,12 +124,12 @@ class _Climb:
         )
 
     def hopeless(self) -> bool:
-        """Would even a win on every unit that can still be one end below a provisional accept?"""
+        """Would even a win on every unit that can still be one end below any accept?"""
         wins = self._wins + sum(self._open.values())
-        return (
-            e_value(wins, self._losses) < self._config.e_provisional
-            or wins - self._losses < self._config.w_net_min
-        )
+        most = e_value(wins, self._losses)
+        if wins - self._losses < self._config.w_net_min:  # asked of a provisional accept only
+            return most < self._config.e_confirm
+        return most < self._config.e_provisional
 
     def at_rung_end(self) -> Decision | None:
         numbers = self.numbers()

@@ -11,18 +11,22 @@ from skillmake.questions import Question
 SHINGLE = 12
 FEWEST_WORDS = 4
 TOO_SIMILAR = 90.0
+# Kana and Han have no spaces between words, so each sign counts as a word.
+UNSPACED = "\\u3040-\\u30ff\\u3400-\\u9fff"
+WORD = re.compile(rf"[{UNSPACED}]|[^\W{UNSPACED}]+")
 
 
 class LeakGuard:
     """Knows the questions of validation and test.
 
     A text leaks if it holds a whole question of at least FEWEST_WORDS words, or SHINGLE of its words in a
-    row, or an id of a held-out question; a worked example also if it is nearly the same text.
+    row, or an id of a held-out question (a bare number says nothing and may occur); a worked example also
+    if it is nearly the same text.
     """
 
     def __init__(self, held_out: Iterable[Question]) -> None:
         ordered = sorted(held_out, key=lambda question: question.question_id)
-        self._ids = {question.question_id for question in ordered}
+        self._ids = [question.question_id for question in ordered if not question.question_id.isdigit()]
         self._texts = [" ".join(_words(question.question)) for question in ordered]
         self._names = [question.question_id for question in ordered]
         self._shingles: dict[tuple[str, ...], str] = {}
@@ -36,12 +40,15 @@ class LeakGuard:
 
     def reason(self, edit: Edit) -> str | None:
         """Why this edit is refused, naming the held-out question; None if it is clean."""
-        named = next(
-            (word for word in re.findall(r"[^\s,;:()\[\]\"']+", edit.text) if word in self._ids), None
-        )
-        if named:
-            return f"names the held-out question {named}"
-        words = _words(edit.text)
+        near = self._near(_words(edit.text)) if edit.answer else None
+        copied = (self._copied(part) for part in (edit.text, edit.answer, edit.section) if part)
+        return next(filter(None, copied), near)
+
+    def _copied(self, text: str) -> str | None:
+        for name in self._ids:
+            if name in text and re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", text):
+                return f"names the held-out question {name}"
+        words = _words(text)
         for run in _runs(words, SHINGLE):
             if run in self._shingles:
                 return f"copies {SHINGLE} words of the held-out question {self._shingles[run]}"
@@ -49,7 +56,7 @@ class LeakGuard:
             for run in _runs(words, length):
                 if run in known:
                     return f"copies the held-out question {known[run]}"
-        return self._near(words) if edit.answer else None
+        return None
 
     def _near(self, words: list[str]) -> str | None:
         if len(words) < FEWEST_WORDS:
@@ -59,7 +66,7 @@ class LeakGuard:
 
 
 def _words(text: str) -> list[str]:
-    return re.findall(r"\w+", text.casefold())
+    return WORD.findall(text.casefold())
 
 
 def _runs(words: list[str], length: int) -> Iterable[tuple[str, ...]]:

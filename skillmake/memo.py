@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from skillmake.artifacts import STAMP_KEYS, canonical_line, sha256, write_text
+from skillmake.artifacts import STAMP_KEYS, canonical_line, read_json, sha256, write_text
 
 
 def payload_digest(path: Path) -> str:
@@ -13,13 +13,12 @@ def payload_digest(path: Path) -> str:
 
     So a step whose inputs were re-made with the same content is found again.
     """
-    data = path.read_bytes()
     if path.suffix == ".json":
-        value = json.loads(data)
+        value = read_json(path)
         if isinstance(value, dict):
             kept = {key: part for key, part in value.items() if key not in STAMP_KEYS}
             return sha256(canonical_line(kept))
-    return sha256(data)
+    return sha256(path.read_bytes())
 
 
 class Memo:

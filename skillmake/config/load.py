@@ -58,7 +58,7 @@ def _explain(problem: Any) -> str:
         closest = process.extractOne(path[-1], known, score_cutoff=50)
         hint = f"did you mean `{'.'.join([*path[:-1], closest[0]])}`?" if closest else "no such key"
         return f"{name}: unknown parameter; {hint} Allowed here: {', '.join(known)}"
-    message = problem["msg"].removeprefix("Value error, ")
+    message = str(problem["msg"]).removeprefix("Value error, ")
     if not path:
         return message
     given = problem["input"]
@@ -117,7 +117,7 @@ def granted(hashed: Mapping[str, Any], unhashed: Mapping[str, Any]) -> Config:
     """
     merged = overlay(_restrict(unhashed, hashed), hashed)
     sections = {
-        name: TypeAdapter(Config.model_fields[name].annotation).validate_python(value)
+        name: TypeAdapter[Any](Config.model_fields[name].annotation).validate_python(value)
         for name, value in merged.items()
     }
     config = Config.model_construct(**sections)

@@ -48,7 +48,8 @@ class Agent(Section):
     """How a question becomes a prompt and an answer becomes right or wrong."""
 
     options_in: Literal["system", "question"] = Field(
-        "system", description="Where the options are listed: once in the system message, or with each question."
+        "system",
+        description="Where the options are listed: once in the system message, or with each question.",
     )
     constrained: bool = Field(
         True,

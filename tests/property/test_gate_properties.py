@@ -1,0 +1,294 @@
+"""Properties of the gate that hold for every ladder and every outcome (SPEC §6)."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cache
+from itertools import product
+from math import comb
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from skillmake.config.models import Gate
+from skillmake.evidence import e_value
+from skillmake.gate import Decision, Draw, run_gate
+from skillmake.ladder import build_ladder
+from skillmake.units import Unit, make_units
+from tests.worlds import question, units
+
+quick = settings(max_examples=60, deadline=None)  # a slow machine is no failure
+SHARES = (0.0, 1.0, 0.0, 1.0, 0.5, None)  # of a unit's draws that are right; None after an error
+EVERYONE = units(24)
+CLOSE = 1e-6  # numbers are rounded to six digits
+
+
+@cache
+def exact_e(wins: int, losses: int) -> Fraction:
+    """∫₁² u^W (2-u)^L du, term by term of the binomial: another way than the library's."""
+    total = Fraction(0)
+    for k in range(losses + 1):
+        power = wins + k + 1
+        total += (-1) ** k * comb(losses, k) * 2 ** (losses - k) * Fraction(2**power - 1, power)
+    return total
+
+
+@dataclass(frozen=True)
+class Case:
+    """Outcomes of both sides by unit, dealt to rungs of `config.rung` units; what is known beforehand."""
+
+    baseline: tuple[float | None, ...]
+    candidate: tuple[float | None, ...]
+    known: frozenset[int]
+    config: Gate
+
+    @property
+    def ladder(self) -> list[list[Unit]]:
+        n, rung = len(self.baseline), self.config.rung
+        return [EVERYONE[k : min(k + rung, n)] for k in range(0, n, rung)]
+
+    def climb(self, in_flight: int = 1) -> Decision:
+        known = {f"u{k:02d}": self.baseline[k] == 1 for k in self.known}
+        return run_gate(
+            self.ladder,
+            drawn(self.baseline),
+            drawn(self.candidate),
+            self.config,
+            known=known,
+            in_flight=in_flight,
+        )
+
+    def ends(self) -> set[int]:
+        """Units used at the end of each rung."""
+        n = len(self.baseline)
+        return {min(k + self.config.rung, n) for k in range(0, n, self.config.rung)}
+
+
+def drawn(outcomes: Sequence[float | None], asked: list[Unit] | None = None) -> Draw:
+    def draw(wanted: Sequence[Unit]) -> list[float | None]:
+        if asked is not None:
+            asked.extend(wanted)
+        return [outcomes[number(unit.unit_id)] for unit in wanted]
+
+    return draw
+
+
+def number(unit_id: str) -> int:
+    return int(unit_id[1:])
+
+
+def used(decision: Decision) -> set[int]:
+    return {number(row.unit_id) for row in decision.evidence}
+
+
+@st.composite
+def cases(draw: st.DrawFn, least: int = 1) -> Case:
+    n = draw(st.integers(least, 24))
+    # Half of the candidates are good and half of them are not, so that every action occurs.
+    right = draw(st.sampled_from((SHARES, (1.0, 1.0, 1.0, 0.5), (0.0, 0.0, 1.0))))
+    baseline = draw(
+        st.lists(st.sampled_from(draw(st.sampled_from((SHARES, (0.0, 0.0, 1.0))))), min_size=n, max_size=n)
+    )
+    candidate = draw(st.lists(st.sampled_from(right), min_size=n, max_size=n))
+    whole = [k for k in range(n) if baseline[k] in (0, 1)]
+    known = draw(st.sets(st.sampled_from(whole))) if whole else set()
+    config = Gate(
+        n_max=40,
+        rung=draw(st.integers(1, 12)),
+        e_confirm=draw(st.sampled_from((4.0, 20.0))),
+        e_provisional=draw(st.sampled_from((1.5, 2.0))),
+        w_net_min=draw(st.sampled_from((0, 1, 3, 12))),
+        min_discordant=draw(st.integers(1, 6)),
+        delta_min=draw(st.sampled_from((0.0, 0.2))),
+        guard_err=draw(st.sampled_from((0.1, 0.5))),
+    )
+    return Case(tuple(baseline), tuple(candidate), frozenset(known), config)
+
+
+@quick
+@given(cases(), st.integers(2, 30))
+def test_the_decision_does_not_depend_on_what_is_in_flight(case: Case, in_flight: int) -> None:
+    assert case.climb(in_flight) == case.climb()
+
+
+@quick
+@given(cases(least=6), st.lists(st.sampled_from(SHARES), min_size=24, max_size=24))
+def test_the_decision_does_not_depend_on_what_lies_behind_a_stop(
+    case: Case, other: list[float | None]
+) -> None:
+    """Candidate outcomes that were not read, and baselines of rungs that were not begun, may be anything."""
+    decision = case.climb()
+    begun = len({row.rung for row in decision.evidence}) * case.config.rung
+    seen = used(decision)
+    assume(len(seen) < len(case.baseline))
+    elsewhere = replace(
+        case,
+        candidate=tuple(c if k in seen else other[k] for k, c in enumerate(case.candidate)),
+        baseline=tuple(
+            b if k < begun or k in case.known else other[-1 - k] for k, b in enumerate(case.baseline)
+        ),
+    )
+    assert elsewhere.climb(in_flight=5) == decision
+
+
+@quick
+@given(cases())
+def test_the_numbers_are_those_of_the_evidence(case: Case) -> None:
+    decision = case.climb()
+    outcomes = [row.outcome for row in decision.evidence]
+    found = decision.numbers
+    assert (found.wins, found.losses) == (outcomes.count("win"), outcomes.count("loss"))
+    assert (found.errors, found.n) == (outcomes.count("error"), len(outcomes) - outcomes.count("error"))
+    assert found.e == pytest.approx(float(exact_e(found.wins, found.losses)), abs=CLOSE)
+    assert found.e_harm == pytest.approx(float(exact_e(found.losses, found.wins)), abs=CLOSE)
+    for row in decision.evidence:
+        before, after = case.baseline[number(row.unit_id)], case.candidate[number(row.unit_id)]
+        if before is None or after is None:
+            assert row.outcome == "error"
+        else:
+            assert row.outcome == ("win" if after > before else "loss" if after < before else "tie")
+
+
+@quick
+@given(cases())
+def test_accept_only_at_the_end_of_a_rung_with_enough_evidence(case: Case) -> None:
+    decision = case.climb()
+    if decision.action not in ("accept", "accept_provisional"):
+        return
+    read, found, config = len(decision.evidence), decision.numbers, case.config
+    evidence = float(exact_e(found.wins, found.losses))
+    assert read in case.ends()
+    assert used(decision) == set(range(read))  # whole rungs, none left out
+    assert found.wins + found.losses >= config.min_discordant
+    assert (found.wins - found.losses) / (found.n + config.lambda_dir) >= config.delta_min - CLOSE
+    assert found.errors <= config.guard_err * read
+    if decision.action == "accept":
+        assert evidence >= config.e_confirm - CLOSE
+    else:
+        assert read == len(case.baseline)
+        assert evidence >= config.e_provisional - CLOSE
+        assert found.wins - found.losses >= config.w_net_min
+
+
+@quick
+@given(cases())
+def test_what_is_not_accepted_was_acceptable_at_no_end_of_a_rung(case: Case) -> None:
+    """Counted here without any stop, to the top of the ladder."""
+    decision = case.climb()
+    if decision.action in ("accept", "inconclusive") or decision.stop_reason == "harmful":
+        return
+    config, n = case.config, len(case.baseline)
+    for end in sorted(case.ends()):
+        pairs = list(zip(case.baseline[:end], case.candidate[:end], strict=True))
+        whole = [(b, c) for b, c in pairs if b is not None and c is not None]
+        wins, losses = sum(c > b for b, c in whole), sum(c < b for b, c in whole)
+        shrunk = round((wins - losses) / (len(whole) + config.lambda_dir), 6)
+        sound = wins + losses >= config.min_discordant and shrunk >= config.delta_min
+        if end - len(whole) > config.guard_err * end or exact_e(losses, wins) >= config.e_confirm:
+            return  # it would have ended there
+        assert not (sound and exact_e(wins, losses) >= config.e_confirm)
+        if end == n:
+            enough = exact_e(wins, losses) >= config.e_provisional and wins - losses >= config.w_net_min
+            assert (decision.action == "accept_provisional") == (sound and enough)
+
+
+@quick
+@given(cases(least=4))
+def test_futile_only_if_even_all_remaining_wins_would_not_do(case: Case) -> None:
+    """A remaining unit can be won if its baseline is neither all right nor an error."""
+    decision = case.climb()
+    if decision.stop_reason != "futile":
+        return
+    seen = used(decision)
+    open_units = sum(b is not None and b < 1 for k, b in enumerate(case.baseline) if k not in seen)
+    wins, losses = decision.numbers.wins + open_units, decision.numbers.losses
+    config = case.config
+    no_evidence = exact_e(wins, losses) < config.e_provisional + CLOSE
+    no_net_wins = exact_e(wins, losses) < config.e_confirm + CLOSE and wins - losses < config.w_net_min
+    assert no_evidence or no_net_wins
+
+
+@quick
+@given(cases())
+def test_inside_a_rung_what_can_be_won_comes_first(case: Case) -> None:
+    order = [(row.rung, row.baseline is None or row.baseline == 1) for row in case.climb().evidence]
+    assert order == sorted(order)
+
+
+@st.composite
+def pools(draw: st.DrawFn) -> tuple[list[Unit], list[str], Gate]:
+    """Units of which some are twin pairs, the units of a pack, and the shape of the ladder."""
+    questions = []
+    for k in range(draw(st.integers(0, 30))):
+        members = ("a", "b") if draw(st.booleans()) else ("a",)
+        questions += [question(f"u{k:02d}{member}", unit_id=f"u{k:02d}") for member in members]
+    found = make_units(questions)
+    names = [unit.unit_id for unit in found]
+    pack = draw(st.lists(st.sampled_from(names), unique=True)) if names else []
+    return found, pack, Gate(n_max=draw(st.integers(1, 25)), rung=draw(st.integers(1, 12)))
+
+
+@quick
+@given(pools(), st.booleans(), st.integers(1, 6))
+def test_a_pair_is_never_split(pool: tuple[list[Unit], list[str], Gate], warm: bool, in_flight: int) -> None:
+    """Neither by the pack nor by a rung nor by what is in flight; and the ladder keeps its measures."""
+    found, pack, config = pool
+    p_hat = {unit.unit_id: number(unit.unit_id) % 5 / 4 for unit in found} if warm else {}
+    right = {unit.unit_id: number(unit.unit_id) % 3 == 0 for unit in found}
+    ladder = build_ladder(found, pack, p_hat, right, config, (1, "seed"))
+    assert ladder == build_ladder(found[::-1], pack, p_hat, right, config, (1, "seed"))
+    flat = [unit for rung in ladder for unit in rung]
+    assert len(flat) == min(config.n_max, len(found) - len(pack))
+    assert not {unit.unit_id for unit in flat} & set(pack)
+    assert all(len(rung) == config.rung for rung in ladder[:-1])
+    old: list[Unit] = []
+    new: list[Unit] = []
+    wrong, yes = [0.0] * 30, [1.0] * 30
+    decision = run_gate(ladder, drawn(wrong, old), drawn(yes, new), config, in_flight=in_flight)
+    sizes = {unit.unit_id: len(unit.questions) for unit in found}
+    for side in (flat, old, new):
+        names = [q.question_id for unit in side for q in unit.questions]
+        assert len(names) == len(set(names)) == sum(sizes[unit.unit_id] for unit in side)
+    assert decision.numbers.n == len(decision.evidence) == len({row.unit_id for row in decision.evidence})
+
+
+def coins(depth: int) -> list[tuple[bool, ...]]:
+    return list(product((True, False), repeat=depth))
+
+
+def test_the_e_process_of_fair_coins_has_mean_one_at_every_depth() -> None:
+    """All 2^n ways up to depth 8; e of the library. A coin against the candidate has a mean below one."""
+    for depth in range(9):
+        ways = coins(depth)
+        values = [e_value(sum(way), depth - sum(way)) for way in ways]
+        assert sum(values) / len(ways) == pytest.approx(1)
+        for chance in (0.2, 0.4):
+            weights = [chance ** sum(way) * (1 - chance) ** (depth - sum(way)) for way in ways]
+            mean = sum(w * e for w, e in zip(weights, values, strict=True))
+            assert mean < 1 if depth else mean == 1
+
+
+@pytest.mark.parametrize("bound", [1.5, 2.0, 4.0, 20.0])
+def test_fair_coins_ever_reach_the_bound_at_most_once_in_bound_times(bound: float) -> None:
+    reached = sum(any(e_value(sum(way[:n]), n - sum(way[:n])) >= bound for n in range(9)) for way in coins(8))
+    assert reached / 2**8 <= 1 / bound
+
+
+@pytest.mark.parametrize("rung", [1, 2, 3, 8])
+@pytest.mark.parametrize(("e_confirm", "e_provisional"), [(20.0, 2.0), (4.0, 1.5), (2.0, 2.0)])
+def test_the_gate_accepts_fair_coins_within_its_bounds(
+    rung: int, e_confirm: float, e_provisional: float
+) -> None:
+    """All 2^8 ladders of eight units that are won or lost by a fair coin, with the least other demands."""
+    config = Gate(
+        rung=rung, e_confirm=e_confirm, e_provisional=e_provisional, min_discordant=1, w_net_min=0, n_max=8
+    )
+    side: Callable[[bool], float] = lambda won: 1.0 if won else 0.0
+    actions = [
+        Case(tuple(side(not w) for w in way), tuple(map(side, way)), frozenset(), config).climb().action
+        for way in coins(8)
+    ]
+    assert actions.count("accept") / 2**8 <= 1 / e_confirm
+    accepted = actions.count("accept") + actions.count("accept_provisional")
+    assert 0 < accepted / 2**8 <= 1 / e_provisional

@@ -1,0 +1,299 @@
+"""A candidate at the gate with real rollouts: lookups by content, pairs, replicates (SPEC §6)."""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from skillmake.agent.loop import Agent
+from skillmake.config.endpoints import ModelConfig
+from skillmake.config.models import Agent as AgentConfig
+from skillmake.config.models import Gate
+from skillmake.evolve import Candidate
+from skillmake.gating import gate_candidate
+from skillmake.ladder import build_ladder
+from skillmake.llm.cache import CallCache
+from skillmake.llm.client import Client
+from skillmake.llm.cost import Caps, Meter
+from skillmake.llm.types import CallFailure, ChatRequest, ChatResponse, Provider
+from skillmake.questions import Question
+from skillmake.rehearsal.provider import RehearsalProvider
+from skillmake.rehearsal.world import World, WorldConfig
+from skillmake.settle import GateResult
+from skillmake.state import Best, State, observe
+from skillmake.texts import Texts, Version
+from skillmake.units import Unit, make_units
+from tests.worlds import question, units
+
+PATH = "alpha/SKILL.md"
+HEAD = "---\nname: alpha\ndescription: What it knows.\n---\n\n"
+GATE = Gate(n_max=20, rung=10, e_confirm=20, e_provisional=2, min_discordant=3, guard_err=0.1)
+SEED = (1, 0, "alpha")
+
+
+class Student:
+    """Answers yes to the questions that its skill names: `u01`, or `u01#2` for the draw 2 only.
+
+    A draw that the skill names as `!u01#2` fails for good.
+    """
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, str, int]] = []  # skill, question, draw
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        return {"provider": "student of test_gating"}
+
+    async def complete(self, request: ChatRequest) -> ChatResponse:
+        skill, asked = (str(request.messages[place]["content"]) for place in (0, -1))
+        name = re.findall(r"Is (\S+) so\?", asked)[0]
+        self.asked.append((skill, name, request.replicate))
+        known, draw = set(skill.split()), f"{name}#{request.replicate}"
+        if f"!{draw}" in known:
+            raise CallFailure("HTTP 400")
+        return ChatResponse("yes" if {name, draw} & known else "no")
+
+    async def close(self) -> None:
+        return None
+
+
+Hire = Callable[..., Agent]
+
+
+@pytest.fixture
+def hire(tmp_path: Path) -> Iterator[Hire]:
+    """Makes an agent of a provider. Each has a cache of its own, so that only a lookup saves a call."""
+    clients, number = [], count()
+
+    def make(provider: Provider, *, slots: int = 1, temperature: float = 0.0) -> Agent:
+        place = tmp_path / str(next(number))
+        client = Client(
+            provider, "student", CallCache(place), Meter(place, Caps(), "t"), slots=slots, retries=0
+        )
+        clients.append(client)
+        model = ModelConfig(provider="rehearsal", model="m", temperature=temperature)
+        return Agent(client, model, AgentConfig())
+
+    yield make
+    for client in clients:
+        client.close()
+
+
+def texts(known: str, prompt: str = "Answer.") -> Texts:
+    return Texts(
+        skills=Version.of({PATH: HEAD + known + "\n"}, None, "seed"),
+        prompts=Version.of({"system.md": prompt}, None, "seed"),
+    )
+
+
+def tried(known: str, **more: object) -> Candidate:
+    value = {"task_type": "alpha", "path": PATH, "status": "proposed", "parent": "p", "budget": 4}
+    return Candidate.model_validate({**value, "text": f"{HEAD}{known}\n", **more})
+
+
+def state(**more: object) -> State:
+    best = Best(skills="s", prompts="p", accuracy=0.5, epoch=0)
+    return State.model_validate(
+        {"epoch": 0, "step": 0, "total_steps": 1, "correctness": {}, "best": best, **more}
+    )
+
+
+def known_under(agent: Agent, of: Texts, pool: Sequence[Unit]) -> State:
+    """The state after all of `pool` was answered with these texts."""
+    questions: list[Question] = [q for unit in pool for q in unit.questions]
+    return state(correctness=observe({}, agent.run(questions, of)))
+
+
+def names(*numbers: int) -> str:
+    return " ".join(f"u{k:02d}" for k in numbers)
+
+
+def gated(
+    agent: Agent, old: str, new: str, pool: Sequence[Unit], before: State | None = None, config: Gate = GATE
+) -> GateResult:
+    return gate_candidate(tried(new), texts(old), before or state(), pool, agent, config, SEED)
+
+
+def sides(student: Student) -> tuple[int, int]:
+    """Calls with the old skill, which knows `old`, and with the candidate, which knows `new`."""
+    return tuple(sum(mark in skill for skill, _, _ in student.asked) for mark in ("old", "new"))  # type: ignore[return-value]
+
+
+def test_a_skipped_candidate_passes_through_without_a_call(hire: Hire) -> None:
+    student = Student()
+    skipped = tried("new", status="skipped", reason="cooldown: 1 more steps")
+    result = gate_candidate(skipped, texts("old"), state(), units(5), hire(student), GATE, SEED)
+    assert result == GateResult(task_type="alpha", candidate=skipped, decision=None)
+    assert student.asked == []
+
+
+def test_wins_and_losses_are_those_of_the_two_texts(hire: Hire) -> None:
+    """Of 20 units the old text has 10 to 19; the new one has 0 to 17: 10 wins, 2 losses, 8 ties."""
+    result = gated(hire(Student()), f"old {names(*range(10, 20))}", f"new {names(*range(18))}", units(20))
+    assert result.decision is not None
+    found = result.decision.numbers
+    assert (found.wins, found.losses, found.n) == (10, 2, 20)
+    assert result.decision.action == "accept_provisional"  # e(10,2) = 4·2047/11 - 4·4095/12 + 8191/13 = 9.44
+
+
+def test_what_is_known_under_the_same_text_is_not_asked_again(hire: Hire) -> None:
+    old, pool = f"old {names(5, 6, 7)}", units(10)
+    before = known_under(hire(Student()), texts(old), pool)
+    student = Student()
+    result = gated(hire(student), old, f"new {names(*range(10))}", pool, before)
+    assert sides(student) == (0, 10)
+    assert all(row.looked_up for row in result.baseline_rows)
+    assert {row.question_id: row.right for row in result.baseline_rows} == {
+        f"u{k:02d}": k in (5, 6, 7) for k in range(10)
+    }
+    assert not any(row.looked_up for row in result.candidate_rows)
+    asked_anew = gated(hire(Student()), old, f"new {names(*range(10))}", pool)
+    assert result.decision == asked_anew.decision
+
+
+@pytest.mark.parametrize("other", [texts("old u01"), texts("old", prompt="Answer well.")])
+def test_an_outcome_under_another_skill_or_prompt_is_never_used(hire: Hire, other: Texts) -> None:
+    """What is known says that u01 was right; with the current texts it is wrong and must be asked."""
+    pool = units(10)
+    before = known_under(hire(Student()), other, pool)
+    student = Student()
+    result = gated(hire(student), "old", f"new {names(*range(10))}", pool, before)
+    assert sides(student) == (10, 10)
+    assert not any(row.looked_up or row.right for row in result.baseline_rows)
+
+
+def test_known_outcomes_of_later_rungs_save_calls(hire: Hire) -> None:
+    """All 20 are known to be right, so no win is possible: one candidate call shows that, none tells it."""
+    old, pool = f"old {names(*range(20))}", units(20)
+    before = known_under(hire(Student()), texts(old), pool)
+    student = Student()
+    result = gated(hire(student), old, f"new {names(*range(20))}", pool, before)
+    assert result.decision is not None
+    assert result.decision.stop_reason == "futile"
+    assert sides(student) == (0, 1)
+
+
+def twins(n: int) -> list[Unit]:
+    """Pairs p0 …, with the questions p0a and p0b …"""
+    return make_units([question(f"p{k}{m}", unit_id=f"p{k}") for k in range(n) for m in "ab"])
+
+
+def both(n: int, members: str = "ab") -> str:
+    return " ".join(f"p{k}{m}" for k in range(n) for m in members)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "wins", "losses"),
+    [
+        ("", both(10), 10, 0),
+        (both(10, "b"), both(10), 10, 0),
+        ("", both(10, "a"), 0, 0),  # half a pair is no win
+        (both(10, "a"), both(10, "b"), 0, 0),
+        (
+            both(10),
+            both(10, "a"),
+            0,
+            1,
+        ),  # half a pair is a loss, and with no win possible the first one ends it
+    ],
+)
+def test_a_twin_pair_is_one_unit(hire: Hire, old: str, new: str, wins: int, losses: int) -> None:
+    result = gated(hire(Student(), slots=3), f"old {old}", f"new {new}", twins(10))
+    assert result.decision is not None
+    found = result.decision.numbers
+    assert (found.wins, found.losses) == (wins, losses)
+    units_seen = [row.unit_id for row in result.decision.evidence]
+    assert len(units_seen) == len(set(units_seen)) == found.n <= 10
+    for rows in (result.baseline_rows, result.candidate_rows):
+        members = [row.unit_id for row in rows]
+        assert all(members.count(unit_id) == 2 for unit_id in members)
+
+
+def test_a_unit_of_the_candidates_pack_leaves_whole(hire: Hire) -> None:
+    student = Student()
+    candidate = tried(f"new {both(6)}", pack_units=("p0", "p3"))
+    result = gate_candidate(candidate, texts("old"), state(), twins(6), hire(student), GATE, SEED)
+    assert result.decision is not None
+    assert result.decision.numbers.n == 4
+    assert not any(name.startswith(("p0", "p3")) for _, name, _ in student.asked)
+
+
+def test_replicates_are_draws_of_both_sides_with_a_key_each(hire: Hire) -> None:
+    """Old: one draw of three right; new: two of three. Seven units, each a win by its share."""
+    student, config = Student(), GATE.model_copy(update={"replicates": 3})
+    old = " ".join(f"u{k:02d}#0" for k in range(7))
+    new = " ".join(f"u{k:02d}#1 u{k:02d}#2" for k in range(7))
+    result = gated(hire(student, temperature=1.0), f"old {old}", f"new {new}", units(7), config=config)
+    assert result.decision is not None
+    assert result.decision.action == "accept"  # e(7,0) = (2^8 - 1)/8 = 31.9
+    shares = {(row.baseline, row.candidate) for row in result.decision.evidence}
+    assert shares == {(1 / 3, 2 / 3)}
+    assert sides(student) == (21, 21)
+    keys = [row.calls for row in (*result.baseline_rows, *result.candidate_rows)]
+    assert len(set(keys)) == len(keys) == 42
+
+
+def test_a_known_outcome_stands_for_the_first_draw_only(hire: Hire) -> None:
+    old, pool = f"old {names(1)}", units(10)
+    before = known_under(hire(Student(), temperature=1.0), texts(old), pool)
+    student, config = Student(), GATE.model_copy(update={"replicates": 2})
+    result = gated(hire(student, temperature=1.0), old, f"new {names(*range(10))}", pool, before, config)
+    assert {draw for skill, _, draw in student.asked if "old" in skill} == {1}
+    assert {row.looked_up for row in result.baseline_rows if row.replicate == 0} == {True}
+
+
+def test_a_known_first_draw_does_not_rule_a_win_by_share_out(hire: Hire) -> None:
+    """All first draws are right, no second one is: the first rung ties, each unit of the second is a win."""
+    pool, config = units(20), GATE.model_copy(update={"replicates": 2})
+    first = {unit.unit_id for unit in build_ladder(pool, (), {}, {}, config, SEED)[0]}
+    draws = " ".join(f"{unit.unit_id}#0" for unit in pool)
+    before = known_under(hire(Student(), temperature=1.0), texts(draws), pool)
+    new = f"{draws} {' '.join(unit.unit_id for unit in pool if unit.unit_id not in first)}"
+    result = gated(hire(Student(), temperature=1.0), draws, new, pool, before, config)
+    assert result.decision is not None
+    assert (result.decision.numbers.wins, result.decision.numbers.n) == (10, 20)
+
+
+def test_an_error_in_one_draw_of_one_member_excludes_the_unit(hire: Hire) -> None:
+    config = GATE.model_copy(update={"replicates": 2, "guard_err": 0.5})
+    new = f"new {both(5)} !p4b#1"
+    result = gated(hire(Student(), temperature=1.0), "old", new, twins(5), config=config)
+    assert result.decision is not None
+    assert (result.decision.numbers.n, result.decision.numbers.errors) == (4, 1)
+    (row,) = [row for row in result.decision.evidence if row.outcome == "error"]
+    assert (row.unit_id, row.candidate) == ("p4", None)
+
+
+@pytest.mark.parametrize("slots", [3, 16])
+def test_neither_decision_nor_rows_depend_on_the_slots(hire: Hire, slots: int) -> None:
+    """Nine failures and no win: after eight only e(1,0) = 1.5 < 2 can be reached; a ninth is not kept."""
+    student = Student()
+    serial = gated(hire(Student()), "old u09", "new", units(10))
+    wide = gated(hire(student, slots=slots), "old u09", "new", units(10))
+    assert wide == serial
+    assert serial.decision is not None
+    assert len(serial.candidate_rows) == len(serial.decision.evidence) == 8
+    assert sides(student)[1] > 8
+
+
+def test_in_the_known_truth_world_all_rules_are_confirmed_and_none_are_not(hire: Hire) -> None:
+    world = World(WorldConfig(types=1, units_per_type=20, base_accuracy=0.5, skill_gain=0.5, churn=0.0))
+    (task_type,) = world.types
+    pool = make_units(Question.model_validate(row) for row in world.questions())
+    agent = hire(RehearsalProvider(world), slots=4)
+    path = "parcel-desk/SKILL.md"
+    seed = Texts(
+        skills=Version.of({path: HEAD}, None, "seed"),
+        prompts=Version.of({"system.md": "Answer."}, None, "seed"),
+    )
+    actions = {}
+    for kind in ("useful", "useless"):
+        text = HEAD + "\n".join(task_type.sentences[kind]) + "\n"
+        candidate = tried("", task_type=task_type.name, path=path, text=text)
+        result = gate_candidate(candidate, seed, state(), pool, agent, Gate(n_max=20, rung=20), SEED)
+        assert result.decision is not None
+        actions[kind] = result.decision.action
+    assert actions == {"useful": "accept", "useless": "reject"}

@@ -1,0 +1,247 @@
+"""The numbers of a run: gain on the sealed test, edits, calls, curves."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from skillmake.agent.loop import Prediction
+from skillmake.benchmark import Benchmark, Split
+from skillmake.evolve import Candidate
+from skillmake.gate import Action, Decision, GateNumbers, StopReason
+from skillmake.metrics import (
+    RunFiles,
+    bootstrap_interval,
+    call_counts,
+    curve_csv,
+    edit_counts,
+    gates_csv,
+    paired_gain,
+    run_metrics,
+)
+from skillmake.metrics import test_result as result_on_test  # not a test of its own
+from skillmake.pools import Pools
+from skillmake.rollout import Rollout
+from skillmake.settle import GateResult
+from skillmake.slow import BestReport, validate
+from skillmake.state import Best
+from skillmake.texts import Texts, Version
+from skillmake.units import make_units
+from tests.worlds import question, units
+
+TEXTS = Texts(
+    skills=Version.of({"alpha/SKILL.md": "text"}, None, "seed"),
+    prompts=Version.of({"system.md": "Answer."}, None, "seed"),
+)
+
+
+def row(question_id: str, right: bool | None, call: str = "", **more: object) -> Prediction:
+    """A rollout of 10 + 2 tokens; None is an infrastructure error."""
+    value = {
+        "question_id": question_id,
+        "unit_id": question_id,
+        "task_type": "alpha",
+        "prediction": None if right is None else "yes",
+        "right": right,
+        "stop_reason": "error" if right is None else "answered",
+        "calls": (call or question_id,),
+        "prompt_tokens": 10,
+        "completion_tokens": 2,
+        **more,
+    }
+    return Prediction.model_validate(value)
+
+
+def candidate(*calls: str, task_type: str = "alpha") -> Candidate:
+    """A candidate whose teacher took 100 + 50 tokens."""
+    paid = {"prompt_tokens": 100, "completion_tokens": 50} if calls else {}
+    value = {"path": "alpha/SKILL.md", "status": "proposed", "parent": "p", "text": "new", "budget": 4}
+    return Candidate.model_validate({"task_type": task_type, **value, "calls": calls, **paid})
+
+
+def gate(
+    action: Action | None,
+    reason: StopReason = "exhausted",
+    numbers: GateNumbers | None = None,
+    *,
+    tried: Candidate | None = None,
+    baseline: Sequence[Prediction] = (),
+    after: Sequence[Prediction] = (),
+) -> GateResult:
+    decision = action and Decision(action=action, stop_reason=reason, numbers=numbers or GateNumbers())
+    tried = tried or candidate()
+    return GateResult(
+        task_type=tried.task_type,
+        candidate=tried,
+        decision=decision or None,
+        baseline_rows=tuple(baseline),
+        candidate_rows=tuple(after),
+    )
+
+
+def test_the_gain_is_paired_over_the_units_that_both_sides_have() -> None:
+    """Both have a, b, c, d: seed 1 of 4, delivered 3 of 4. x and y count on neither side."""
+    before = {"a": True, "b": False, "c": False, "d": False, "x": False}
+    after = {"a": True, "b": True, "c": True, "d": False, "y": True}
+    found = paired_gain(before, after, (1,))
+    assert found["seed"] == {"accuracy": 0.25}
+    assert found["delivered"] == {"accuracy": 0.75}
+    assert (found["gain"], found["units"]) == (0.5, 4)
+
+
+def test_a_loss_is_a_negative_gain() -> None:
+    assert paired_gain({"a": True, "b": True}, {"a": False, "b": True}, (1,))["gain"] == -0.5
+
+
+def test_no_unit_at_all_has_no_gain() -> None:
+    found = paired_gain({}, {"a": True}, (1,))
+    assert (found["gain"], found["gain_ci"], found["units"]) == (0.0, [0.0, 0.0], 0)
+
+
+def test_a_pair_counts_once_and_only_if_it_is_right_as_a_whole() -> None:
+    """Seed: u00 right, pair half right → 1 of 2 units. Delivered: both right → 2 of 2."""
+    twins = make_units([question("q1", unit_id="pair"), question("q2", unit_id="pair")])
+    of = [*units(1), *twins]
+    before = [row("u00", True), row("q1", True), row("q2", False)]
+    after = [row("u00", True), row("q1", True), row("q2", True)]
+    found = result_on_test(of, before, after, 1)
+    assert (found["seed"]["accuracy"], found["delivered"]["accuracy"]) == (0.5, 1.0)
+    assert (found["gain"], found["units"]) == (0.5, 2)
+
+
+def test_a_unit_with_an_error_on_one_side_leaves_both() -> None:
+    found = result_on_test(units(2), [row("u00", False), row("u01", None)], rows_right(2), 1)
+    assert (found["units"], found["gain"]) == (1, 1.0)
+
+
+def rows_right(n: int) -> list[Prediction]:
+    return [row(f"u{k:02d}", True) for k in range(n)]
+
+
+def test_types_are_reported_apart() -> None:
+    of = [*units(2), *units(1, "beta", "b")]
+    before = [row("u00", True), row("u01", False), row("b00", True)]
+    after = [row("u00", True), row("u01", True), row("b00", False)]
+    found = result_on_test(of, before, after, 1)
+    assert found["gain"] == 0.0
+    assert {name: (part["gain"], part["units"]) for name, part in found["by_type"].items()} == {
+        "alpha": (0.5, 2),
+        "beta": (-1.0, 1),
+    }
+
+
+def test_the_interval_is_the_same_for_the_same_seed() -> None:
+    values = [1, 0, 0, -1, 1, 1, 0, 0, 0, 1] * 3
+    assert bootstrap_interval(values, (1, "alpha")) == bootstrap_interval(values, (1, "alpha"))
+    several = {tuple(bootstrap_interval(values, (seed,))) for seed in range(6)}
+    assert len(several) > 1
+
+
+def test_the_interval_of_what_never_varies_is_a_point() -> None:
+    assert bootstrap_interval([1] * 7, (1,)) == [1.0, 1.0]
+    assert bootstrap_interval([0] * 7, (1,)) == [0.0, 0.0]
+    assert bootstrap_interval([], (1,)) == [0.0, 0.0]
+
+
+def test_the_interval_is_about_two_standard_errors_wide() -> None:
+    """60 of 100 units gain: mean .6, standard error √(.6·.4/100) = .049, so .6 ± 1.96·.049 = [.504, .696]."""
+    low, high = bootstrap_interval([1] * 60 + [0] * 40, (1,))
+    assert low == pytest.approx(0.504, abs=0.015)
+    assert high == pytest.approx(0.696, abs=0.015)
+
+
+def test_the_interval_has_the_sign_of_its_values() -> None:
+    low, high = bootstrap_interval([-1] * 60 + [0] * 40, (1,))
+    assert low < -0.6 < high < 0
+
+
+def test_edits_are_counted_by_what_became_of_them() -> None:
+    actions: list[Action | None] = ["accept", "reject", None, "accept_provisional", "reject", "inconclusive"]
+    assert edit_counts([gate(action) for action in [*actions, None]]) == {
+        "tried": 5,
+        "accepted": 1,
+        "provisional": 1,
+        "rejected": 2,
+        "inconclusive": 1,
+        "skipped": 2,
+    }
+
+
+def test_a_call_counts_once_however_often_its_key_is_used() -> None:
+    """a and b are paid, the second a is a hit and what was looked up is one: 2 calls, 2 hits."""
+    rows = [row("u00", True, "a"), row("u01", True, "b"), row("u00", True, "a")]
+    rows.append(row("u02", True, "z", looked_up=True, prompt_tokens=0, completion_tokens=0))
+    found = call_counts(rows, [])
+    assert found["calls"] == {"student": 2, "teacher": 0, "judge": 0, "cache_hits": 2}
+    assert found["tokens"] == {"prompt": 20, "completion": 4}
+
+
+def test_teacher_calls_are_counted_by_role_with_their_tokens() -> None:
+    """Two calls (an answer and its repair) of one candidate; the exemplar teacher's has none."""
+    found = call_counts([row("u00", True, "a")], [candidate("t1", "t2"), candidate(), candidate("t1", "t2")])
+    assert found["calls"] == {"student": 1, "teacher": 2, "judge": 0, "cache_hits": 2}
+    assert found["tokens"] == {"prompt": 110, "completion": 52}
+
+
+def run_files() -> RunFiles:
+    """Two validation units, one test unit; one step with one accepted and one skipped candidate."""
+    validation = [row("v00", True), row("v01", False)]
+    numbers = GateNumbers(wins=7, losses=1, n=30, e=6.972222, delta=0.2)
+    gates = [
+        gate(None),
+        gate(
+            "accept_provisional",
+            "provisional",
+            numbers,
+            tried=candidate("t1", task_type="Beta Two"),
+            baseline=[row("v00", True)],
+            after=[row("v00", True, "new v00")],
+        ),
+        gate("reject", "futile", GateNumbers(losses=2, n=9, e=0.333333, delta=-0.222222)),
+    ]
+    of = units(2, prefix="v")
+    return RunFiles(
+        baseline=Rollout.of(TEXTS, [*validation, row("t00", False)]),
+        rollouts=[Rollout.of(TEXTS, [row("d00", True)])],
+        gates=gates,
+        validations=[
+            validate(TEXTS, [row("v00", True, "r1"), row("v01", True, "r2")], of),
+            validate(TEXTS, [row("v00", True, "r3"), row("v01", None, "r4")], of),
+        ],
+        test=Rollout.of(TEXTS, [row("t00", True, "t00 new")]),
+    )
+
+
+def bench() -> Benchmark:
+    questions = [question(name) for name in ("d00", "v00", "v01", "t00")]
+    pools = Pools(diagnosis=("d00",), validation=("v00", "v01"), test=("t00",))
+    return Benchmark(questions, Split(pools=pools, trainable=("alpha",), dropped={}))
+
+
+def test_the_curve_starts_with_the_seed() -> None:
+    assert curve_csv(run_files(), bench()) == "epoch,validation\n0,0.5\n1,1.0\n2,1.0\n"
+
+
+def test_the_gates_table_has_one_row_per_gated_candidate() -> None:
+    assert gates_csv(run_files()) == (
+        "gate,task_type,action,stop_reason,wins,losses,units,e,delta\n"
+        "1,beta-two,accept_provisional,provisional,7,1,30,6.972222,0.2\n"
+        "2,alpha,reject,futile,0,2,9,0.333333,-0.222222\n"
+    )
+
+
+def test_the_tables_of_an_untrained_run_are_still_tables() -> None:
+    none = RunFiles(Rollout.of(TEXTS, []), [], [], [], Rollout.of(TEXTS, []))
+    assert gates_csv(none).count("\n") == 1
+    assert curve_csv(none, bench()) == "epoch,validation\n0,0.0\n"
+
+
+def test_metrics_of_a_run() -> None:
+    """Keys: baseline v00 v01 t00, step d00, gate new v00 (and v00 again), R r1 to r4, test: 10 distinct."""
+    best = Best(skills="s", prompts="p", accuracy=1.0, epoch=1)
+    report = BestReport(best=best, texts=TEXTS, promoted=True)
+    found = run_metrics(run_files(), report, bench(), 1)
+    assert found["validation"] == {"seed": 0.5, "best": 1.0, "best_epoch": 1}
+    assert (found["epochs"], found["steps"]) == (2, 1)
+    assert (found["test"]["gain"], found["test"]["units"]) == (1.0, 1)
+    assert found["calls"] == {"student": 10, "teacher": 1, "judge": 0, "cache_hits": 1}
+    assert found["edits"]["tried"] == 2
