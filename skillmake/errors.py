@@ -28,5 +28,5 @@ class EndpointError(SkillmakeError):
     """The model endpoint cannot be used: wrong key, wrong model, unreachable."""
 
 
-class TrainingAborted(SkillmakeError):
+class TrainingAborted(SkillmakeError):  # noqa: N818 - a stop, not a failure
     """Going on would train on degraded signal or pass a hard cap."""

@@ -116,9 +116,18 @@ def _verdict(candidate: Candidate, assignment: Assignment) -> dict[str, str]:
         return {"reason": f"no edit was applied: {_tally(candidate.reports)}", "text": assignment.skill}
     if candidate.text == assignment.skill:
         return {"reason": "the edits leave the text as it was"}
-    if any(set(candidate.applied) == set(entry.edits) for entry in assignment.rejected):
+    if any(same_edits(candidate.applied, entry.edits) for entry in assignment.rejected):
         return {"reason": "the same edits were rejected before", "text": assignment.skill}
     return {"status": "proposed"}
+
+
+def same_edits(one: Sequence[Edit], other: Sequence[Edit]) -> bool:
+    """Whether two lists of edits do the same, whatever reasons they give."""
+    return [_deed(edit) for edit in one] == [_deed(edit) for edit in other]
+
+
+def _deed(edit: Edit) -> tuple[str, ...]:
+    return edit.op, edit.anchor, edit.section, edit.text, edit.answer
 
 
 def _apply(assignment: Assignment, proposal: Proposal, guard: LeakGuard, config: Evolve) -> ApplyResult:

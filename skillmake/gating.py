@@ -34,7 +34,8 @@ def gate_candidate(
         _drawing(agent, texts, config.replicates, state.correctness, baseline_rows),
         _drawing(agent, after, config.replicates, {}, candidate_rows),
         config,
-        known=_known(agent, texts, state, units),
+        # What is known is the first draw: it bounds the wins only where there is no other.
+        known=_known(agent, texts, state, units) if config.replicates == 1 else {},
         in_flight=agent.slots,
     )
     used = {row.unit_id for row in decision.evidence}

@@ -47,7 +47,6 @@ def initial_state(
         step=0,
         total_steps=1,
         correctness=observe({}, known),
-        seen={unit: (right,) for unit, right in outcomes_by_unit(units, known).items()},
         best=report.best,
         versions=tuple(notes),
     )

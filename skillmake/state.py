@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable, Mapping
 
+from pydantic import Field
+
 from skillmake.agent.loop import Observation, Prediction
 from skillmake.artifacts import Artifact
 from skillmake.edits import Edit
@@ -67,11 +69,11 @@ class State(Artifact):
     step: int
     total_steps: int
     correctness: dict[str, Observation]
-    p_hat: dict[str, float] = {}
-    seen: dict[str, tuple[bool, ...]] = {}
-    rejected: dict[str, tuple[RejectedEdit, ...]] = {}
-    probations: dict[str, Probation] = {}
-    cooldowns: dict[str, int] = {}
+    p_hat: dict[str, float] = Field(default_factory=dict)
+    seen: dict[str, tuple[bool, ...]] = Field(default_factory=dict)
+    rejected: dict[str, tuple[RejectedEdit, ...]] = Field(default_factory=dict)
+    probations: dict[str, Probation] = Field(default_factory=dict)
+    cooldowns: dict[str, int] = Field(default_factory=dict)
     best: Best
     epochs_without_best: int = 0
     versions: tuple[VersionNote, ...] = ()

@@ -116,13 +116,15 @@ def granted(hashed: Mapping[str, Any], unhashed: Mapping[str, Any]) -> Config:
     section itself is granted, and the whole of `limits`).
     """
     merged = overlay(_restrict(unhashed, hashed), hashed)
-    sections = {
-        name: TypeAdapter[Any](Config.model_fields[name].annotation).validate_python(value)
-        for name, value in merged.items()
-    }
+    sections = {name: _adapter(name).validate_python(value) for name, value in merged.items()}
     config = Config.model_construct(**sections)
     _prune(config, merged)
     return config
+
+
+def _adapter(name: str) -> TypeAdapter[Any]:
+    annotation: Any = Config.model_fields[name].annotation
+    return TypeAdapter(annotation)
 
 
 def _restrict(value: Mapping[str, Any], to: Mapping[str, Any]) -> dict[str, Any]:

@@ -15,11 +15,11 @@ class Section(BaseModel):
 class Pools(Section):
     """Shares of the three pools, by unit and stratified by task type."""
 
-    diagnosis: float = Field(0.34, gt=0, lt=1, description="Share of units that batches are drawn from.")
+    diagnosis: float = Field(0.33, gt=0, lt=1, description="Share of units that batches are drawn from.")
     validation: float = Field(
-        0.33, gt=0, lt=1, description="Share of units for the gate and full validation."
+        0.37, gt=0, lt=1, description="Share of units for the gate and full validation."
     )
-    test: float = Field(0.33, gt=0, lt=1, description="Share of sealed units, only ever observed.")
+    test: float = Field(0.3, gt=0, lt=1, description="Share of sealed units, only ever observed.")
 
     @model_validator(mode="after")
     def _sum_to_one(self) -> "Pools":
@@ -68,7 +68,7 @@ class Train(Section):
     """The loop: epochs, batches, which types can be trained, when to stop."""
 
     epochs: int = Field(2, ge=0, le=99, description="Most epochs; 0 only measures the seed.")
-    batch_size: int = Field(72, ge=1, description="Most units per batch.")
+    batch_size: int = Field(150, ge=1, description="Most units per batch.")
     min_class_per_batch: int = Field(8, ge=1, description="Units of each task type present in a batch.")
     batch_correct_ratio: float = Field(
         0.4, ge=0, lt=1, description="Share of units in a batch that are answered right now."
@@ -98,8 +98,8 @@ class Evolve(Section):
     templates: str = Field(
         "prompts/evolve", description="`llm` only: folder of the prompt templates of the teacher."
     )
-    edit_budget_start: int = Field(12, ge=1, description="Most edits of a candidate in the first step.")
-    edit_budget_end: int = Field(4, ge=1, description="Most edits of a candidate in the last step.")
+    edit_budget_start: int = Field(24, ge=1, description="Most edits of a candidate in the first step.")
+    edit_budget_end: int = Field(12, ge=1, description="Most edits of a candidate in the last step.")
     schedule: Literal["linear", "cosine", "constant"] = Field(
         "linear", description="How the edit budget falls from start to end."
     )
@@ -116,7 +116,7 @@ class Gate(Section):
     """When the evidence admits a candidate (SPEC §6)."""
 
     n_max: int = Field(40, ge=1, description="Most units of the ladder.")
-    rung: int = Field(10, ge=1, description="Units per rung; evidence is read only at a rung's end.")
+    rung: int = Field(20, ge=1, description="Units per rung; evidence is read only at a rung's end.")
     e_confirm: float = Field(20.0, gt=1, description="Evidence from which a candidate is accepted.")
     e_provisional: float = Field(
         2.0, gt=1, description="Evidence at the ladder's end from which a candidate is accepted on probation."

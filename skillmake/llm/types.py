@@ -59,7 +59,7 @@ class Reply:
         return self.outcome if isinstance(self.outcome, ChatResponse) else None
 
 
-class CallFailure(Exception):
+class CallFailure(Exception):  # noqa: N818 - CallError is the value it becomes
     """Raised by a provider. `retryable`: another try may work (429, 5xx, timeout, cut connection);
     `fatal`: no call will ever work (wrong key, wrong model), so the job must stop at once.
     `retry_after`: seconds the endpoint asked us to wait."""

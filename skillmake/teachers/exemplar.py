@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 
 from skillmake.edits import Edit
-from skillmake.evolve import Assignment, Proposal
+from skillmake.evolve import Assignment, Proposal, same_edits
 from skillmake.packs import Case
 from skillmake.skilltext import Example, examples
 from skillmake.teachers.similarity import Vector, tfidf, typicality
@@ -26,8 +26,8 @@ class ExemplarTeacher:
         if not shown:
             return _proposal(cold_set(cases, assignment.budget, assignment.seed))
         moves: list[Callable[[], list[Edit]]] = [
-            lambda: redraw(shown, cases, assignment.budget, assignment.seed),
             lambda: add_missed(shown, cases, assignment.budget, assignment.seed),
+            lambda: redraw(shown, cases, assignment.budget, assignment.seed),
             lambda: swap_misleading(shown, cases, assignment.budget),
             lambda: hint(cases),
         ]
@@ -48,12 +48,20 @@ def distinct_cases(cases: Sequence[Case]) -> list[Case]:
 
 
 def cold_set(cases: Sequence[Case], budget: int, seed: tuple[object, ...]) -> list[Edit]:
-    """A balanced set: the same number of examples per answer, the most typical ones, in seeded order."""
+    """A balanced set: the most typical cases of each answer, dealt in rounds.
+
+    A round holds one case of each answer in seeded order, and the most typical cases come last: a small
+    model leans towards the answers it saw last, and rounds give none of them the last word.
+    """
     ranked = by_typicality(cases)
-    per_label = max(1, budget // max(1, len(ranked)))
-    chosen = [case for label in sorted(ranked) for case in ranked[label][:per_label]][:budget]
-    seeded("exemplars", *seed).shuffle(chosen)
-    return [_example(case, "typical of its answer") for case in chosen]
+    rounds = max(1, budget // max(1, len(ranked)))
+    order = seeded("exemplars", *seed)
+    chosen: list[Case] = []
+    for rank in reversed(range(rounds)):
+        labels = sorted(ranked)
+        order.shuffle(labels)
+        chosen += [ranked[label][rank] for label in labels if rank < len(ranked[label])]
+    return [_example(case, "typical of its answer") for case in chosen[-budget:]]
 
 
 def redraw(
@@ -83,8 +91,8 @@ def add_missed(
     edits: list[Edit] = []
     for label, surplus in sorted(missed.items(), key=lambda item: (-item[1], item[0])):
         fresh = [case for case in ranked.get(label, []) if case.question not in used]
-        for case in fresh[: min(2, surplus)]:
-            edits.append(_example(case, f"{label!r} was missed {surplus} times more than over-used"))
+        why = f"{label!r} was missed {surplus} times more than over-used"
+        edits += [_example(case, why) for case in fresh[: max(0, min(2, surplus))]]
     edits = edits[:budget]
     seeded("missed", *seed).shuffle(edits)
     return edits
@@ -162,4 +170,4 @@ def _proposal(edits: Sequence[Edit]) -> Proposal:
 
 
 def _rejected_before(edits: Sequence[Edit], assignment: Assignment) -> bool:
-    return any(set(edits) == set(entry.edits) for entry in assignment.rejected)
+    return any(same_edits(edits, entry.edits) for entry in assignment.rejected)

@@ -99,7 +99,7 @@ def cases(draw: st.DrawFn, least: int = 1) -> Case:
         e_confirm=draw(st.sampled_from((4.0, 20.0))),
         e_provisional=draw(st.sampled_from((1.5, 2.0))),
         w_net_min=draw(st.sampled_from((0, 1, 3, 12))),
-        min_discordant=draw(st.integers(1, 6)),
+        min_discordant=draw(st.sampled_from((1, 3, 8))),
         delta_min=draw(st.sampled_from((0.0, 0.2))),
         guard_err=draw(st.sampled_from((0.1, 0.5))),
     )

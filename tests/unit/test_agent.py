@@ -73,11 +73,11 @@ def longer_than_answer(prediction: str, asked: Question) -> bool:
 
 
 def broken(prediction: str, asked: Question) -> bool:
-    raise RuntimeError(f"no {prediction}")
+    raise RuntimeError(f"no {prediction} for {asked.question_id}")
 
 
 def not_a_bool(prediction: str, asked: Question) -> int:
-    return 1
+    return len(prediction + asked.answer)
 
 
 def test_word_f1_by_hand() -> None:
@@ -100,7 +100,7 @@ def test_a_grader_that_is_not_there(name: str, message: str) -> None:
 
 
 def test_a_users_grader_that_fails_names_the_question() -> None:
-    with pytest.raises(DataError, match="question q: RuntimeError: no yes"):
+    with pytest.raises(DataError, match="question q: RuntimeError: no yes for q"):
         make_grader("tests.unit.test_agent:broken")("yes", free("yes"))
     with pytest.raises(DataError, match="is not a bool"):
         make_grader("tests.unit.test_agent:not_a_bool")("yes", free("yes"))

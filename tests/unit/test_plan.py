@@ -127,7 +127,8 @@ def test_no_test_outcome_is_in_the_initial_state() -> None:
     bench, questions = benchmark(2, 2, 3)
     rows = [row(q, None if q.question_id == "v01" else True) for q in questions]
     start = initial_state(initial_best(TEXTS, rows, bench), TEXTS, rows, bench, Config())
-    assert set(start.correctness) == set(start.seen) == {"d00", "d01", "v00"}
+    assert set(start.correctness) == {"d00", "d01", "v00"}
+    assert start.seen == {}  # the baseline is none of the three sources of p̂ (SPEC §7.10)
     assert start.correctness["d00"] == Observation(call="key of d00", right=True)
     text = start.model_dump_json()
     assert "v00" in text

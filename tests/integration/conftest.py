@@ -1,0 +1,92 @@
+"""A copy of the project in which the real Snakemake and DVC run on a tiny world."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[2]
+PARTS = ("Snakefile", "rules", "scripts", "skillmake", "profiles", "prompts", "data", "configs", "dvc.yaml")
+TINY = {
+    "run": "tiny",
+    "rehearsal": {"types": 2, "units_per_type": 24, "rules_per_type": 3, "rules_per_unit_max": 1},
+    "train": {"epochs": 2, "batch_size": 8, "min_class_per_batch": 2},
+    "gate": {"n_max": 12, "rung": 6},
+}
+
+
+class Project:
+    """One checkout with its own call cache."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        root.mkdir()
+        for part in PARTS:
+            source = ROOT / part
+            if source.is_dir():
+                shutil.copytree(source, root / part, ignore=shutil.ignore_patterns("__pycache__"))
+            else:
+                shutil.copy(source, root / part)
+        self.params(
+            {**yaml.safe_load((ROOT / "configs" / "rehearsal.yaml").read_text()), **TINY},
+        )
+
+    def params(self, value: dict[str, object]) -> None:
+        (self.root / "params.yaml").write_text(yaml.safe_dump(value))
+
+    def change(self, section: str, **values: object) -> None:
+        value = yaml.safe_load((self.root / "params.yaml").read_text())
+        value[section] = {**value.get(section, {}), **values}
+        self.params(value)
+
+    @property
+    def env(self) -> dict[str, str]:
+        inherited = {k: v for k, v in os.environ.items() if not k.startswith(("SKILLMAKE", "PYTHONPATH"))}
+        return {
+            **inherited,
+            "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+            "SKILLMAKE_CACHE": str(self.root.parent / f"{self.root.name}-cache"),
+            "PYTHONPATH": str(self.root),
+        }
+
+    def run(self, *command: str, ok: bool = True) -> str:
+        done = subprocess.run(
+            command, cwd=self.root, env=self.env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        )
+        assert (done.returncode == 0) is ok, done.stdout[-6000:]
+        return done.stdout
+
+    def train(self, *more: str, cores: int = 2, ok: bool = True) -> str:
+        return self.run("snakemake", "--cores", str(cores), *more, ok=ok)
+
+    def artefacts(self) -> dict[str, bytes]:
+        """Everything a run leaves but its logs, by relative path."""
+        tops = [self.root / name for name in ("runs", "skills", "plots", "metrics.json")]
+        files = [f for top in tops for f in ([top] if top.is_file() else top.rglob("*")) if f.is_file()]
+        named = {file.relative_to(self.root).as_posix(): file.read_bytes() for file in files}
+        return {name: data for name, data in named.items() if "/log/" not in name}
+
+    def paid(self) -> list[str]:
+        """Keys of the calls that were really sent, from the call logs."""
+        lines = [
+            json.loads(line)
+            for path in sorted(self.root.glob("runs/*/log/calls/*.jsonl"))
+            for line in path.read_text().splitlines()
+        ]
+        return [line["key"] for line in lines if not line["cached"]]
+
+    def metrics(self) -> dict[str, object]:
+        value: dict[str, object] = json.loads((self.root / "metrics.json").read_text())
+        return value
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Callable[[str], Project]:
+    """Makes a project directory of the given name."""
+    return lambda name: Project(tmp_path / name)
