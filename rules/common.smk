@@ -3,18 +3,11 @@
 import atexit
 import functools
 import json
-import os
 import sys
 from pathlib import Path
 
 # The checkout that holds this Snakefile is the one that runs, also in a worktree of a DVC experiment.
 sys.path.insert(0, str(workflow.basedir))
-os.environ["PYTHONPATH"] = os.pathsep.join(
-    filter(None, [str(workflow.basedir), os.environ.get("PYTHONPATH")])
-)
-os.environ["PATH"] = os.pathsep.join(
-    [os.path.dirname(sys.executable), os.environ["PATH"]]
-)
 
 from snakemake.exceptions import WorkflowError
 
@@ -22,7 +15,9 @@ from skillmake.artifacts import canonical_line
 from skillmake.codehash import code_digest
 from skillmake.config.load import hashed_part, parse_config, pick, unhashed_part
 from skillmake.errors import SkillmakeError
-from skillmake.workspace import TrainingLock, prune, sweep_incomplete
+from skillmake.workspace import TrainingLock, prune, set_environment, sweep_incomplete
+
+set_environment(Path(workflow.basedir))
 
 try:
     CONFIG = parse_config(config)
@@ -34,6 +29,10 @@ HASHED = json.loads(canonical_line(hashed_part(CONFIG)))
 SETTINGS = unhashed_part(CONFIG)
 REHEARSAL = CONFIG.data.questions == "rehearsal"
 SLOTS = CONFIG.limits.slots
+BY_LLM = CONFIG.evolve.teacher == "llm"
+TEMPLATES = sorted(
+    path.as_posix() for path in Path(CONFIG.evolve.templates).glob("*.md")
+)
 
 
 wildcard_constraints:
@@ -80,14 +79,14 @@ def io(wildcards, input, output):
 
 
 # `exec` makes the job a direct child of Snakemake, so that it dies with it.
-JOB = "exec python -m skillmake.job "
-ARGS = " {params.code} {params.cfg:q} {params.io:q} 2> {log}"
+JOB = "exec python -m skillmake.job"
+ARGS = "{params.code} {params.cfg:q} {params.io:q} 2> {log}"
 
 
 # --- file layout ----------------------------------------------------------------
-EPOCH = RUN + "/e{e}"
-STEP = EPOCH + "/s{s}"
-END = EPOCH + "/end"
+EPOCH = f"{RUN}/e{{e}}"
+STEP = f"{EPOCH}/s{{s}}"
+END = f"{EPOCH}/end"
 DATA = {"questions": f"{RUN}/data/questions.jsonl", "pools": f"{RUN}/data/pools.json"}
 
 
@@ -142,6 +141,18 @@ def of_steps(name, per_type=False):
         return out
 
     return files
+
+
+def seed_files():
+    skills = sorted(Path(CONFIG.data.skills).glob("*/SKILL.md"))
+    return [
+        path.as_posix() for path in [*skills, Path(CONFIG.data.prompts) / "system.md"]
+    ]
+
+
+def gates_of_step(w):
+    types = plan(w.e)["batches"][int(w.s) - 1]["types"]
+    return [f"{RUN}/e{w.e}/s{w.s}/gate/{t}.json" for t in types]
 
 
 def last_end(kind):

@@ -1,26 +1,19 @@
 """Prepare: questions → pools → seed texts → baseline rollouts of all questions → first state."""
 
 
-def seed_files():
-    skills = sorted(Path(CONFIG.data.skills).glob("*/SKILL.md"))
-    return [
-        path.as_posix() for path in [*skills, Path(CONFIG.data.prompts) / "system.md"]
-    ]
-
-
 rule questions:
     input:
         source=[] if REHEARSAL else CONFIG.data.questions,
     output:
         questions=DATA["questions"],
     log:
-        RUN + "/log/questions.log",
+        f"{RUN}/log/questions.log",
     params:
         cfg=cfg("data.questions", *(["rehearsal"] if REHEARSAL else [])),
         code=code("questions"),
         io=io,
     shell:
-        JOB + "questions" + ARGS
+        f"{JOB} questions {ARGS}"
 
 
 rule pools:
@@ -29,7 +22,7 @@ rule pools:
     output:
         pools=DATA["pools"],
     log:
-        RUN + "/log/pools.log",
+        f"{RUN}/log/pools.log",
     params:
         cfg=cfg(
             "seed",
@@ -41,7 +34,7 @@ rule pools:
         code=code("pools"),
         io=io,
     shell:
-        JOB + "pools" + ARGS
+        f"{JOB} pools {ARGS}"
 
 
 rule seed:
@@ -49,25 +42,25 @@ rule seed:
         files=seed_files(),
         pools=DATA["pools"],
     output:
-        texts=RUN + "/data/texts.json",
+        texts=f"{RUN}/data/texts.json",
     log:
-        RUN + "/log/seed.log",
+        f"{RUN}/log/seed.log",
     params:
         cfg=cfg("data.skills", "data.prompts", "data.own_skill_per_type"),
         code=code("seed"),
         io=io,
     shell:
-        JOB + "seed" + ARGS
+        f"{JOB} seed {ARGS}"
 
 
 rule baseline:
     input:
         questions=DATA["questions"],
-        texts=RUN + "/data/texts.json",
+        texts=f"{RUN}/data/texts.json",
     output:
-        rollout=RUN + "/data/baseline.json",
+        rollout=f"{RUN}/data/baseline.json",
     log:
-        RUN + "/log/baseline.log",
+        f"{RUN}/log/baseline.log",
     resources:
         llm_slots=SLOTS,
     params:
@@ -75,22 +68,22 @@ rule baseline:
         code=code("baseline"),
         io=io,
     shell:
-        JOB + "baseline" + ARGS
+        f"{JOB} baseline {ARGS}"
 
 
 rule init:
     input:
         **DATA,
-        texts=RUN + "/data/texts.json",
-        baseline=RUN + "/data/baseline.json",
+        texts=f"{RUN}/data/texts.json",
+        baseline=f"{RUN}/data/baseline.json",
     output:
-        state=RUN + "/init/state.json",
-        best=RUN + "/init/best.json",
+        state=f"{RUN}/init/state.json",
+        best=f"{RUN}/init/best.json",
     log:
-        RUN + "/log/init.log",
+        f"{RUN}/log/init.log",
     params:
         cfg=cfg("seed", "train"),
         code=code("init"),
         io=io,
     shell:
-        JOB + "init" + ARGS
+        f"{JOB} init {ARGS}"

@@ -6,9 +6,9 @@ rule val_eval:
         **DATA,
         texts=after_steps("texts"),
     output:
-        validation=END + "/validation.json",
+        validation=f"{END}/validation.json",
     log:
-        RUN + "/log/e{e}.val_eval.log",
+        f"{RUN}/log/e{{e}}.val_eval.log",
     resources:
         llm_slots=SLOTS,
     params:
@@ -16,7 +16,7 @@ rule val_eval:
         code=code("val_eval"),
         io=io,
     shell:
-        JOB + "val_eval" + ARGS
+        f"{JOB} val_eval {ARGS}"
 
 
 rule probation:
@@ -24,51 +24,51 @@ rule probation:
         **DATA,
         state=after_steps("state"),
         texts=after_steps("texts"),
-        validation=END + "/validation.json",
+        validation=f"{END}/validation.json",
     output:
-        state=END + "/probation_state.json",
-        texts=END + "/probation_texts.json",
-        report=END + "/probation.json",
+        state=f"{END}/probation_state.json",
+        texts=f"{END}/probation_texts.json",
+        report=f"{END}/probation.json",
     log:
-        RUN + "/log/e{e}.probation.log",
+        f"{RUN}/log/e{{e}}.probation.log",
     params:
         cfg=cfg("slow", "train.cooldown_steps"),
         code=code("probation"),
         io=io,
     shell:
-        JOB + "probation" + ARGS
+        f"{JOB} probation {ARGS}"
 
 
 rule best:
     input:
         previous=lambda w: epoch_end(int(w.e) - 1, "best"),
-        validation=END + "/validation.json",
+        validation=f"{END}/validation.json",
         texts=after_steps("texts"),
     output:
-        best=END + "/best.json",
+        best=f"{END}/best.json",
     log:
-        RUN + "/log/e{e}.best.log",
+        f"{RUN}/log/e{{e}}.best.log",
     params:
         cfg=cfg(),
         code=code("best"),
         io=io,
     shell:
-        JOB + "best" + ARGS
+        f"{JOB} best {ARGS}"
 
 
 rule epoch_end:
     input:
-        state=END + "/probation_state.json",
-        texts=END + "/probation_texts.json",
-        best=END + "/best.json",
+        state=f"{END}/probation_state.json",
+        texts=f"{END}/probation_texts.json",
+        best=f"{END}/best.json",
     output:
-        state=END + "/state.json",
-        texts=END + "/texts.json",
+        state=f"{END}/state.json",
+        texts=f"{END}/texts.json",
     log:
-        RUN + "/log/e{e}.epoch_end.log",
+        f"{RUN}/log/e{{e}}.epoch_end.log",
     params:
         cfg=cfg("slow"),
         code=code("epoch_end"),
         io=io,
     shell:
-        JOB + "epoch_end" + ARGS
+        f"{JOB} epoch_end {ARGS}"

@@ -6,9 +6,9 @@ checkpoint plan:
         **DATA,
         state=lambda w: epoch_end(int(w.e) - 1, "state"),
     output:
-        plan=EPOCH + "/plan.json",
+        plan=f"{EPOCH}/plan.json",
     log:
-        RUN + "/log/e{e}.plan.log",
+        f"{RUN}/log/e{{e}}.plan.log",
     params:
         cfg=cfg(
             "seed",
@@ -20,18 +20,18 @@ checkpoint plan:
         code=code("plan"),
         io=io,
     shell:
-        JOB + "plan" + ARGS
+        f"{JOB} plan {ARGS}"
 
 
 rule rollout:
     input:
         **DATA,
-        plan=EPOCH + "/plan.json",
+        plan=f"{EPOCH}/plan.json",
         texts=before("texts"),
     output:
-        rollout=STEP + "/rollout.json",
+        rollout=f"{STEP}/rollout.json",
     log:
-        RUN + "/log/e{e}.s{s}.rollout.log",
+        f"{RUN}/log/e{{e}}.s{{s}}.rollout.log",
     resources:
         llm_slots=SLOTS,
     params:
@@ -39,44 +39,38 @@ rule rollout:
         code=code("rollout"),
         io=io,
     shell:
-        JOB + "rollout" + ARGS
+        f"{JOB} rollout {ARGS}"
 
 
 rule diagnose:
     input:
         **DATA,
-        rollout=STEP + "/rollout.json",
+        rollout=f"{STEP}/rollout.json",
         texts=before("texts"),
     output:
-        diagnosis=STEP + "/diagnosis.json",
+        diagnosis=f"{STEP}/diagnosis.json",
     log:
-        RUN + "/log/e{e}.s{s}.diagnose.log",
+        f"{RUN}/log/e{{e}}.s{{s}}.diagnose.log",
     params:
         cfg=cfg(),
         code=code("diagnose"),
         io=io,
     shell:
-        JOB + "diagnose" + ARGS
-
-
-TEMPLATES = sorted(
-    path.as_posix() for path in Path(CONFIG.evolve.templates).glob("*.md")
-)
-BY_LLM = CONFIG.evolve.teacher == "llm"
+        f"{JOB} diagnose {ARGS}"
 
 
 rule evolve:
     input:
         **DATA,
-        plan=EPOCH + "/plan.json",
+        plan=f"{EPOCH}/plan.json",
         state=before("state"),
         texts=before("texts"),
-        diagnosis=STEP + "/diagnosis.json",
+        diagnosis=f"{STEP}/diagnosis.json",
         templates=TEMPLATES if BY_LLM else [],
     output:
-        candidate=STEP + "/candidate/{t}.json",
+        candidate=f"{STEP}/candidate/{{t}}.json",
     log:
-        RUN + "/log/e{e}.s{s}.{t}.evolve.log",
+        f"{RUN}/log/e{{e}}.s{{s}}.{{t}}.evolve.log",
     resources:
         llm_slots=1 if BY_LLM else 0,
     params:
@@ -84,7 +78,7 @@ rule evolve:
         code=code("evolve"),
         io=io,
     shell:
-        JOB + "evolve" + ARGS
+        f"{JOB} evolve {ARGS}"
 
 
 rule gate:
@@ -92,11 +86,11 @@ rule gate:
         **DATA,
         state=before("state"),
         texts=before("texts"),
-        candidate=STEP + "/candidate/{t}.json",
+        candidate=f"{STEP}/candidate/{{t}}.json",
     output:
-        gate=STEP + "/gate/{t}.json",
+        gate=f"{STEP}/gate/{{t}}.json",
     log:
-        RUN + "/log/e{e}.s{s}.{t}.gate.log",
+        f"{RUN}/log/e{{e}}.s{{s}}.{{t}}.gate.log",
     resources:
         llm_slots=SLOTS,
     params:
@@ -104,12 +98,7 @@ rule gate:
         code=code("gate"),
         io=io,
     shell:
-        JOB + "gate" + ARGS
-
-
-def gates_of_step(w):
-    types = plan(w.e)["batches"][int(w.s) - 1]["types"]
-    return [f"{RUN}/e{w.e}/s{w.s}/gate/{t}.json" for t in types]
+        f"{JOB} gate {ARGS}"
 
 
 rule settle:
@@ -117,16 +106,16 @@ rule settle:
         **DATA,
         state=before("state"),
         texts=before("texts"),
-        rollout=STEP + "/rollout.json",
+        rollout=f"{STEP}/rollout.json",
         gates=gates_of_step,
     output:
-        state=STEP + "/state.json",
-        texts=STEP + "/texts.json",
+        state=f"{STEP}/state.json",
+        texts=f"{STEP}/texts.json",
     log:
-        RUN + "/log/e{e}.s{s}.settle.log",
+        f"{RUN}/log/e{{e}}.s{{s}}.settle.log",
     params:
         cfg=cfg(),
         code=code("settle"),
         io=io,
     shell:
-        JOB + "settle" + ARGS
+        f"{JOB} settle {ARGS}"

@@ -7,9 +7,19 @@ module does both jobs. Where the file system has no flock (some cluster executor
 import base64
 import binascii
 import fcntl
+import os
+import sys
 from collections.abc import Collection
 from pathlib import Path
 from typing import IO
+
+
+def set_environment(root: Path) -> None:
+    """Let the jobs of this process find this Python and the package under `root`, and no other copy."""
+    os.environ["PYTHONPATH"] = os.pathsep.join(
+        filter(None, [str(root.resolve()), os.environ.get("PYTHONPATH")])
+    )
+    os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
 
 
 class TrainingLock:
