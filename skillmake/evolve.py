@@ -122,8 +122,8 @@ def _verdict(candidate: Candidate, assignment: Assignment) -> dict[str, str]:
 
 
 def same_edits(one: Sequence[Edit], other: Sequence[Edit]) -> bool:
-    """Whether two lists of edits do the same, whatever reasons they give."""
-    return [_deed(edit) for edit in one] == [_deed(edit) for edit in other]
+    """Whether two lists hold the same edits, in whatever order and for whatever reasons."""
+    return {_deed(edit) for edit in one} == {_deed(edit) for edit in other}
 
 
 def _deed(edit: Edit) -> tuple[str, ...]:

@@ -87,7 +87,13 @@ def test_a_cap_stops_before_the_call_beyond_it(tmp_path: Path) -> None:
 
 
 def over_http(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, faults: Sequence[Fault], *, key: str = KEY, n: int = 1
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    faults: Sequence[Fault],
+    *,
+    key: str = KEY,
+    n: int = 1,
+    timeout: float = 20.0,
 ) -> tuple[list[object], list[dict[str, object]]]:
     monkeypatch.setenv("TEST_KEY", key)
     with serve(ServerConfig(world=WORLD, api_key=KEY, faults=tuple(faults))) as (url, _):
@@ -98,12 +104,12 @@ def over_http(
             api_key_env="TEST_KEY",
         )
         client = Client(
-            OpenAIProvider(model, 5),
+            OpenAIProvider(model, 2 * timeout),
             "student",
             CallCache(tmp_path / "cache"),
             Meter(tmp_path / "log", Caps(), "job"),
             slots=4,
-            timeout=1.0,
+            timeout=timeout,
             retries=2,
         )
         try:
@@ -136,7 +142,8 @@ def test_a_fault_that_passes_is_tried_again(
 def test_a_fault_that_stays_is_an_error_and_no_answer(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, reason: str, tries: int
 ) -> None:
-    outcomes, log = over_http(tmp_path, monkeypatch, [Fault.model_validate({"kind": kind, "rate": 1.0})])
+    always = Fault.model_validate({"kind": kind, "rate": 1.0})
+    outcomes, log = over_http(tmp_path, monkeypatch, [always], timeout=1.0 if kind == "timeout" else 20.0)
     assert isinstance(outcomes[0], CallError)
     assert reason in outcomes[0].reason
     assert log[-1]["tries"] == tries

@@ -83,7 +83,7 @@ def grant(*keys: str) -> Config:
 
 def test_a_rule_reads_the_keys_it_was_given() -> None:
     config = grant("seed", "gate.n_max", "data.pools", "models.student")
-    assert (config.seed, config.gate.n_max, config.data.pools.test) == (1, 7, 0.33)
+    assert (config.seed, config.gate.n_max, config.data.pools.test) == (1, 7, 0.3)
     assert config.models.student.model == Config().models.student.model
 
 
