@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from skillmake.config.load import overlay
+
 ROOT = Path(__file__).parents[2]
 PARTS = ("Snakefile", "rules", "scripts", "skillmake", "profiles", "prompts", "data", "configs", "dvc.yaml")
 TINY = {
@@ -33,9 +35,10 @@ class Project:
                 shutil.copytree(source, root / part, ignore=shutil.ignore_patterns("__pycache__"))
             else:
                 shutil.copy(source, root / part)
-        self.params(
-            {**yaml.safe_load((ROOT / "configs" / "rehearsal.yaml").read_text()), **TINY},
-        )
+        shipped = [
+            yaml.safe_load((ROOT / name).read_text()) for name in ("params.yaml", "configs/rehearsal.yaml")
+        ]
+        self.params(overlay(overlay(*shipped), TINY))
 
     def params(self, value: dict[str, object]) -> None:
         (self.root / "params.yaml").write_text(yaml.safe_dump(value))
@@ -80,6 +83,11 @@ class Project:
             for line in path.read_text().splitlines()
         ]
         return [line["key"] for line in lines if not line["cached"]]
+
+    def job_logs(self) -> dict[str, int]:
+        """When each job last ran, by the name of its log: `e01.s001.gate` and the like."""
+        found = self.root.glob("runs/*/log/*.log")
+        return {path.name.removesuffix(".log"): path.stat().st_mtime_ns for path in found}
 
     def metrics(self) -> dict[str, object]:
         value: dict[str, object] = json.loads((self.root / "metrics.json").read_text())
