@@ -75,7 +75,13 @@ def test_every_shipped_configuration_trains_on_a_tiny_budget(
     value = yaml.safe_load((ROOT / "params.yaml").read_text())
     work.params(value)
     tiny = {
-        "train": {"epochs": 1, "batch_size": 6, "min_class_per_batch": 1, "eval_min_per_class": 2},
+        "train": {
+            "epochs": 1,
+            "batch_size": 6,
+            "min_class_per_batch": 1,
+            "eval_min_per_class": 2,
+            "trainable_min_units": 4,
+        },
         "evolve": {"edit_budget_start": 4, "edit_budget_end": 4},
         "rehearsal": {"types": 2, "units_per_type": 12},
     }
