@@ -64,8 +64,7 @@ def code(rule_name):
 
 def io(wildcards, input, output):
     def plain(files):
-        named = {name: value for name, value in files.items()}
-        return {k: v if isinstance(v, str) else list(v) for k, v in named.items()}
+        return {k: v if isinstance(v, str) else list(v) for k, v in files.items()}
 
     return canonical_line(
         {

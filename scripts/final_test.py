@@ -1,7 +1,6 @@
 """final_test: the sealed test answered with the best version; it is observed and decides nothing."""
 
-from skillmake.agent.factory import student
-from skillmake.agent.loop import check_errors
+from skillmake.agent.factory import answer_all
 from skillmake.benchmark import Benchmark, questions_of
 from skillmake.job import Job
 from skillmake.rollout import Rollout
@@ -11,8 +10,6 @@ from skillmake.slow import BestReport
 def main(job: Job) -> None:
     benchmark = Benchmark.read(job.path("questions"), job.path("pools"))
     texts = job.read("best", BestReport).texts
-    with student(job) as agent:
-        rollout = Rollout.of(texts, agent.run(questions_of(benchmark.test), texts))
-    check_errors(rollout.rows, job.config.train.max_error_share, job.config.models.student.model)
+    rollout = Rollout.of(texts, answer_all(job, questions_of(benchmark.test), texts))
     job.write("rollout", rollout)
     job.say(f"sealed test: {rollout.summary}")

@@ -1,7 +1,6 @@
 """rollout: the questions of a step's batch answered with the current texts."""
 
-from skillmake.agent.factory import student
-from skillmake.agent.loop import check_errors
+from skillmake.agent.factory import answer_all
 from skillmake.benchmark import Benchmark, questions_of
 from skillmake.job import Job
 from skillmake.plan import Plan
@@ -15,8 +14,6 @@ def main(job: Job) -> None:
     batch = job.read("plan", Plan).batches[int(job.wildcards["s"]) - 1]
     units = [benchmark.units[unit_id] for unit_id in batch.units]
     check_one_type_per_file(sorted({unit.task_type for unit in units}), texts)
-    with student(job) as agent:
-        rollout = Rollout.of(texts, agent.run(questions_of(units), texts))
-    check_errors(rollout.rows, job.config.train.max_error_share, job.config.models.student.model)
+    rollout = Rollout.of(texts, answer_all(job, questions_of(units), texts))
     job.write("rollout", rollout)
     job.say(f"epoch {job.wildcards['e']} step {job.wildcards['s']}: batch {rollout.summary}")

@@ -61,11 +61,6 @@ def write_text(path: str | Path, text: str) -> None:
         raise
 
 
-def write_json(path: str | Path, value: Any) -> None:
-    """Write one canonical JSON document."""
-    write_text(path, canonical(value))
-
-
 def write_jsonl(path: str | Path, rows: Iterable[Any]) -> None:
     """Write one canonical JSON line per row, in the order given."""
     write_text(path, "".join(canonical_line(row) + "\n" for row in rows))

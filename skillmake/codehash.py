@@ -18,15 +18,15 @@ NOT_CONTENT = ("skillmake.job", "skillmake.config")
 def code_digest(script: Path) -> str:
     """Digest of a script together with every module of the package that it imports, directly or not."""
     seen: dict[str, str] = {}
-    own, todo = _parsed(script)
-    todo_list = list(todo)
-    while todo_list:
-        name = todo_list.pop()
+    own, imported = _parsed(script)
+    todo = list(imported)
+    while todo:
+        name = todo.pop()
         path = _file(name)
         if path is None or name in seen or name.startswith(NOT_CONTENT):
             continue
         seen[name], more = _parsed(path)
-        todo_list += more
+        todo += more
     return digest({"script": own, "modules": seen})
 
 

@@ -1,18 +1,15 @@
 """Bounded edits of a skill text, each with its report (SPEC §5)."""
 
-import json
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import cos, floor, pi
-from typing import Any, Literal
+from typing import Literal
 
-from pydantic import ValidationError
 from rapidfuzz import fuzz
 
 from skillmake.artifacts import Artifact
 from skillmake.errors import DataError
-from skillmake.questions import parse_json
 from skillmake.skilltext import (
     APPENDIX,
     EXAMPLES,
@@ -24,6 +21,7 @@ from skillmake.skilltext import (
     estimated_tokens,
     examples,
     front_matter,
+    joined,
     momentum,
     parse_skill,
     section,
@@ -216,12 +214,10 @@ def _at_section_end(text: str, name: str, addition: str) -> str:
     if place is not None:
         inside = text[: place[1]].rstrip("\n")
         gap = "\n" if inside.splitlines()[-1].lstrip().startswith(("-", "*")) else "\n\n"
-        rest = text[place[1] :].strip("\n")
-        return f"{inside}{gap}{addition.strip()}\n" + (f"\n{rest}\n" if rest else "")
+        return joined(f"{inside}{gap}{addition.strip()}\n", text[place[1] :])
     block = MOMENTUM.search(text)
     cut = block.start() if block else len(text)
-    rest = text[cut:].strip("\n")
-    return f"{text[:cut].rstrip()}\n\n{heading}\n\n{addition.strip()}\n" + (f"\n{rest}\n" if rest else "")
+    return joined(f"{text[:cut].rstrip()}\n\n{heading}\n\n{addition.strip()}\n", text[cut:])
 
 
 def _check(old: str, new: str, token_cap: int) -> None:
@@ -266,55 +262,6 @@ def _plain_lines(text: str) -> set[str]:
     """Lines of a text without bullets, case and spacing; empty ones are left out."""
     lines = (" ".join(line.strip().lstrip("-* ").casefold().split()) for line in text.splitlines())
     return set(filter(None, lines))
-
-
-EDITS_SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "properties": {
-        "edits": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "properties": {
-                    "op": {"type": "string", "enum": ["add", "replace", "delete", "example"]},
-                    **{
-                        name: {"type": "string"} for name in ("anchor", "section", "text", "answer", "reason")
-                    },
-                    "support": {"type": "array", "items": {"type": "string"}},
-                },
-                "required": ["op", "anchor", "section", "text", "answer", "reason", "support"],
-                "additionalProperties": False,
-            },
-        }
-    },
-    "required": ["edits"],
-    "additionalProperties": False,
-}
-
-
-def parse_edits(answer: str) -> list[Edit]:
-    """Edits of a teacher's JSON answer; ValueError with a short reason if it cannot be used."""
-    edits = parse_object(answer).get("edits")
-    if not isinstance(edits, list):
-        raise ValueError('expected {"edits": [...]}')
-    try:
-        return [Edit.model_validate(edit) for edit in edits]
-    except ValidationError as error:
-        first = error.errors()[0]
-        raise ValueError(f"edit {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
-
-
-def parse_object(answer: str) -> dict[str, Any]:
-    """The JSON object in a text, also behind a code fence; ValueError if there is none."""
-    start, end = answer.find("{"), answer.rfind("}")
-    if start < 0 or end < start:
-        raise ValueError("there is no JSON object in it")
-    try:
-        value = parse_json(answer[start : end + 1])
-    except json.JSONDecodeError as error:
-        raise ValueError(f"not valid JSON: {error.msg} at character {error.pos}") from None
-    assert isinstance(value, dict)
-    return value
 
 
 def consolidate_appendix(text: str, threshold: int) -> str:

@@ -10,6 +10,7 @@ from skillmake.edits import ApplyResult, Edit, EditReport, apply_edits, consolid
 from skillmake.errors import DataError
 from skillmake.guards import LeakGuard
 from skillmake.packs import Diagnosis, Pack
+from skillmake.skilltext import estimated_tokens, front_matter, momentum, parse_skill, with_momentum
 from skillmake.state import RejectedEdit, State
 from skillmake.texts import Texts
 
@@ -145,8 +146,6 @@ def _apply(assignment: Assignment, proposal: Proposal, guard: LeakGuard, config:
 
 def apply_rewrite(old: str, new: str, guard: LeakGuard, token_cap: int) -> ApplyResult:
     """A whole new text as one edit; front matter and momentum block stay those of the old text."""
-    from skillmake.skilltext import estimated_tokens, front_matter, momentum, parse_skill, with_momentum
-
     body = new.strip()
     body = body[len(front_matter(body)) :].strip()
     text = with_momentum(front_matter(old) + "\n" + body + "\n", momentum(old))

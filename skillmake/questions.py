@@ -188,8 +188,14 @@ def check_questions(
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """` Did you mean …?` with the closest known word, or nothing."""
-    closest = process.extractOne(word, sorted(known), score_cutoff=50)
-    return f" Did you mean `{closest[0]}`?" if closest else ""
+    found = closest(word, known)
+    return f" Did you mean `{found}`?" if found else ""
+
+
+def closest(word: str, known: Iterable[str]) -> str | None:
+    """The known word most like `word`, if any is at all."""
+    found = process.extractOne(word, sorted(known), score_cutoff=50)
+    return found[0] if found else None
 
 
 def _unit_problems(first: Mapping[str, tuple[str, Question]], claimed: set[str | None]) -> list[str]:

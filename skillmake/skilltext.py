@@ -138,15 +138,15 @@ def with_examples(text: str, wanted: Sequence[Example]) -> str:
         start = text.rindex(EXAMPLES, 0, place[0]) if not blocks else place[0]
         front, after = text[:start], text[place[1] :]
         if not blocks:
-            return with_examples(_joined(front.rstrip("\n") + "\n", after), [])
-        return _joined(front.rstrip("\n") + body, after)
+            return with_examples(joined(front.rstrip("\n") + "\n", after), [])
+        return joined(front.rstrip("\n") + body, after)
     if not blocks:
         return text
     appendix, block = section(text, APPENDIX), MOMENTUM.search(text)
     stops = [text.rindex(APPENDIX, 0, appendix[0])] if appendix else []
     stops += [block.start()] if block else []
     cut = min(stops, default=len(text))
-    return _joined(text[:cut].rstrip("\n") + f"\n\n{EXAMPLES}" + body, text[cut:])
+    return joined(text[:cut].rstrip("\n") + f"\n\n{EXAMPLES}" + body, text[cut:])
 
 
 def rules_text(text: str) -> str:
@@ -201,6 +201,7 @@ def _unescape(text: str) -> str:
     return re.sub(r"^\\(\\|A: )", r"\1", text, flags=re.MULTILINE)
 
 
-def _joined(before: str, after: str) -> str:
+def joined(before: str, after: str) -> str:
+    """Two parts of a text with one empty line between them; the second may be empty."""
     rest = after.strip("\n")
     return before + (f"\n{rest}\n" if rest else "")

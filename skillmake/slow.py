@@ -9,9 +9,18 @@ from skillmake.evidence import e_value
 from skillmake.gate import GateNumbers
 from skillmake.ladder import update_p_hat
 from skillmake.settle import add_seen, version_note
-from skillmake.state import Best, Probation, RejectedEdit, State, accuracy, observe, outcomes_by_unit
+from skillmake.state import (
+    Best,
+    Probation,
+    RejectedEdit,
+    State,
+    accuracy,
+    observe,
+    outcomes_by_unit,
+    unit_outcomes,
+)
 from skillmake.texts import Texts
-from skillmake.units import Unit, unit_right
+from skillmake.units import Unit
 
 
 class Validation(Artifact):
@@ -83,12 +92,8 @@ def settle_probations(
     reports = []
     for path in sorted(state.probations):
         probation = state.probations[path]
-        before = {qid: seen.right for qid, seen in probation.snapshot.items()}
-        pairs = [
-            (was, now[unit.unit_id])
-            for unit in units
-            if unit.unit_id in now and (was := unit_right(unit, before)) is not None
-        ]
+        before = unit_outcomes(units, probation.snapshot)
+        pairs = [(was, now[unit]) for unit, was in before.items() if unit in now and was is not None]
         improved, regressed = pairs.count((False, True)), pairs.count((True, False))
         harm = e_value(regressed, improved)
         rolled_back = harm >= slow.e_rollback

@@ -80,8 +80,13 @@ class State(Artifact):
 
     def unit_outcomes(self, units: Iterable[Unit]) -> dict[str, bool | None]:
         """Last known outcome of each unit."""
-        right = {qid: seen.right for qid, seen in self.correctness.items()}
-        return {unit.unit_id: unit_right(unit, right) for unit in units}
+        return unit_outcomes(units, self.correctness)
+
+
+def unit_outcomes(units: Iterable[Unit], observed: Mapping[str, Observation]) -> dict[str, bool | None]:
+    """Outcome of each unit under observations of its questions; None where one is missing."""
+    right = {qid: seen.right for qid, seen in observed.items()}
+    return {unit.unit_id: unit_right(unit, right) for unit in units}
 
 
 def observe(correctness: Mapping[str, Observation], rows: Iterable[Prediction]) -> dict[str, Observation]:

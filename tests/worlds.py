@@ -1,5 +1,6 @@
 """Small things to test with."""
 
+from skillmake.agent.loop import Prediction
 from skillmake.questions import Question
 from skillmake.units import Unit, make_units
 
@@ -20,3 +21,18 @@ def question(question_id: str, task_type: str = "alpha", **more: object) -> Ques
 def units(n: int, task_type: str = "alpha", prefix: str = "u") -> list[Unit]:
     """n single units u00, u01, …"""
     return make_units([question(f"{prefix}{k:02d}", task_type) for k in range(n)])
+
+
+def row(question_id: str, right: bool | None, call: str, **more: object) -> Prediction:
+    """A rollout of a single question of type alpha; None is an infrastructure error."""
+    value = {
+        "question_id": question_id,
+        "unit_id": question_id,
+        "task_type": "alpha",
+        "prediction": None if right is None else "yes",
+        "right": right,
+        "stop_reason": "error" if right is None else "answered",
+        "calls": (call,),
+        **more,
+    }
+    return Prediction.model_validate(value)

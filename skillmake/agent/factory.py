@@ -1,11 +1,13 @@
-"""The student of a job."""
+"""The student of a job, and its rollouts."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
-from skillmake.agent.loop import Agent
+from skillmake.agent.loop import Agent, Prediction, check_errors
 from skillmake.job import Job
 from skillmake.llm.factory import make_client
+from skillmake.questions import Question
+from skillmake.texts import Texts
 
 
 @contextmanager
@@ -18,3 +20,11 @@ def student(job: Job) -> Iterator[Agent]:
         yield Agent(client, job.config.models.student, job.config.agent)
     finally:
         client.close()
+
+
+def answer_all(job: Job, questions: Iterable[Question], texts: Texts) -> list[Prediction]:
+    """Rollouts of all questions; raises TrainingAborted when more than `train.max_error_share` failed."""
+    with student(job) as agent:
+        rows = agent.run(questions, texts)
+    check_errors(rows, job.config.train.max_error_share, job.config.models.student.model)
+    return rows

@@ -7,10 +7,10 @@ from typing import Any, get_args
 
 import yaml
 from pydantic import BaseModel, TypeAdapter, ValidationError
-from rapidfuzz import process
 
 from skillmake.config.models import Config
 from skillmake.errors import ConfigError
+from skillmake.questions import closest
 
 
 def load_config(*paths: str | Path) -> Config:
@@ -55,8 +55,8 @@ def _explain(problem: Any) -> str:
     name = ".".join(path)
     if problem["type"] == "extra_forbidden":
         known = sorted(_keys_at(path[:-1]))
-        closest = process.extractOne(path[-1], known, score_cutoff=50)
-        hint = f"did you mean `{'.'.join([*path[:-1], closest[0]])}`?" if closest else "no such key"
+        found = closest(path[-1], known)
+        hint = f"did you mean `{'.'.join([*path[:-1], found])}`?" if found else "no such key"
         return f"{name}: unknown parameter; {hint} Allowed here: {', '.join(known)}"
     message = str(problem["msg"]).removeprefix("Value error, ")
     if not path:

@@ -81,14 +81,18 @@ class Client:
 
     async def _call(self, key: str, request: ChatRequest) -> Reply:
         started = time.time()
-        if (hit := self._cache.get(key)) is not None:
-            self._log(key, hit, started, cached=True, tries=0)
-            return Reply(key, hit, cached=True)
+        if (reply := self._look_up(key, started)) is not None:
+            return reply
         async with self._cache.paying(key):
-            if (hit := self._cache.get(key)) is not None:
-                self._log(key, hit, started, cached=True, tries=0)
-                return Reply(key, hit, cached=True)
-            return await self._pay(key, request, started)
+            # Another process may have paid it while we waited.
+            return self._look_up(key, started) or await self._pay(key, request, started)
+
+    def _look_up(self, key: str, started: float) -> Reply | None:
+        hit = self._cache.get(key)
+        if hit is None:
+            return None
+        self._log(key, hit, started, cached=True, tries=0)
+        return Reply(key, hit, cached=True)
 
     async def _pay(self, key: str, request: ChatRequest, started: float) -> Reply:
         tries = 0

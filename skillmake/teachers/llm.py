@@ -1,21 +1,13 @@
 """The llm teacher: a model writes the edits from a template (SPEC §5)."""
 
 from dataclasses import replace
-from typing import Any
 
 from skillmake.config.endpoints import ModelConfig
-from skillmake.edits import EDITS_SCHEMA, Edit, parse_edits
 from skillmake.evolve import Assignment, Proposal
 from skillmake.llm.client import Client
 from skillmake.llm.types import CallError, ChatRequest, ChatResponse, Message
+from skillmake.teachers.answers import EDITS_SCHEMA, REWRITE_SCHEMA, parse_edits, parse_object
 from skillmake.teachers.templates import Templates
-
-REWRITE_SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "properties": {"skill": {"type": "string"}},
-    "required": ["skill"],
-    "additionalProperties": False,
-}
 
 
 class LlmTeacher:
@@ -58,10 +50,8 @@ class LlmTeacher:
 
     def _read(self, text: str, paid: Proposal) -> Proposal:
         if self._mode == "patch":
-            edits: list[Edit] = parse_edits(text)
+            edits = parse_edits(text)
             return replace(paid, edits=tuple(edits), nothing="" if edits else "the teacher proposed no edit")
-        from skillmake.edits import parse_object
-
         skill = parse_object(text).get("skill")
         if not isinstance(skill, str) or not skill.strip():
             raise ValueError('expected {"skill": "the whole text"}')

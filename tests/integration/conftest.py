@@ -68,6 +68,17 @@ class Project:
     def train(self, *more: str, cores: int = 2, ok: bool = True) -> str:
         return self.run("snakemake", "--cores", str(cores), *more, ok=ok)
 
+    def start(self, cores: int) -> subprocess.Popen[bytes]:
+        """Snakemake in a session of its own, to be waited for or killed."""
+        return subprocess.Popen(
+            ["snakemake", "--cores", str(cores)],
+            cwd=self.root,
+            env=self.env,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+
     def artefacts(self) -> dict[str, bytes]:
         """Everything a run leaves but its logs, by relative path."""
         tops = [self.root / name for name in ("runs", "skills", "plots", "metrics.json")]

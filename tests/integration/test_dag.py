@@ -3,7 +3,6 @@
 import os
 import random
 import signal
-import subprocess
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -36,14 +35,7 @@ def test_a_killed_run_continues_and_ends_with_the_same_bytes(project: Make) -> N
     whole.train()
     chance = random.Random(5)
     for _ in range(3):
-        process = subprocess.Popen(
-            ["snakemake", "--cores", "2"],
-            cwd=killed.root,
-            env=killed.env,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
+        process = killed.start(cores=2)
         time.sleep(chance.uniform(3, 7))
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
@@ -75,13 +67,7 @@ def test_a_gate_parameter_reruns_gates_and_what_follows(project: Make) -> None:
 
 def test_a_second_snakemake_says_so_and_leaves(project: Make) -> None:
     busy = project("busy")
-    first = subprocess.Popen(
-        ["snakemake", "--cores", "1"],
-        cwd=busy.root,
-        env=busy.env,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
+    first = busy.start(cores=1)
     try:
         while not list(busy.root.glob("runs/tiny/data/*.json")):
             assert first.poll() is None

@@ -13,7 +13,6 @@ pytestmark = pytest.mark.dag
 
 def test_repro_experiment_and_diff(project: Callable[[str], Project]) -> None:
     work = project("work")
-    work.change("data", own_skill_per_type=True)
     for command in ("git init -q", "git config user.name t", "git config user.email t@example.org"):
         work.run(*command.split())
     work.run("dvc", "init", "-q")
@@ -45,3 +44,4 @@ def test_repro_experiment_and_diff(project: Callable[[str], Project]) -> None:
     old = json.loads(work.run("git", "show", "HEAD~1:metrics.json"))
     assert (differing != set()) or old["test"] == work.metrics()["test"]
     assert "test.gain" in work.run("dvc", "metrics", "show", "--md")
+    work.run("dvc", "metrics", "diff", "HEAD~1")

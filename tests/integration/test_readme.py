@@ -9,7 +9,7 @@ import pytest
 from tests.integration.conftest import ROOT, Project
 
 ELSEWHERE = {
-    "make train": "test_model: the default configuration on few questions; benchmarks/real_models.md",
+    "make train": "test_model: the default configuration on few questions",
     "make test": ".ci/run",
     "snakemake --cores 8": "test_dag",
     "snakemake --cores 8 --configfile configs/rehearsal.yaml": "test_model: every shipped configuration",

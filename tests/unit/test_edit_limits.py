@@ -4,8 +4,9 @@ import json
 
 import pytest
 
-from skillmake.edits import Edit, consolidate_appendix, edit_budget, parse_edits
+from skillmake.edits import Edit, consolidate_appendix, edit_budget
 from skillmake.skilltext import appendix_items
+from skillmake.teachers.answers import parse_edits
 from tests.unit.test_edits import HEAD, TEXT, apply, refused, statuses
 
 

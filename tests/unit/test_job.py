@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from skillmake import job as job_module
-from skillmake.artifacts import read_json, sha256, write_json
+from skillmake.artifacts import canonical, read_json, sha256, write_text
 from skillmake.job import main, memo_key
 from skillmake.memo import Memo, payload_digest
 
@@ -54,7 +54,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     Path("scripts").mkdir()
     for name, text in (("double", DOUBLE), ("fail", FAIL), ("forgetful", FORGETFUL), ("curious", CURIOUS)):
         Path(f"scripts/{name}.py").write_text(text)
-    write_json("in.json", {"value": 21})
+    write_text("in.json", canonical({"value": 21}))
     return tmp_path
 
 
@@ -89,7 +89,7 @@ def test_a_json_output_says_what_it_was_made_from_and_by() -> None:
 
 
 def test_a_list_of_inputs_is_stamped_file_by_file() -> None:
-    write_json("more.json", {"value": 1})
+    write_text("more.json", canonical({"value": 1}))
     run(inputs={"number": "in.json", "others": ["more.json", "in.json"]})
     assert set(read_json("out/double.json")["derived_from"]) == {"in.json", "more.json"}
 
@@ -108,7 +108,9 @@ def test_the_same_content_is_not_made_again() -> None:
 
 def test_another_lineage_of_an_input_is_no_reason_to_run_but_is_stamped() -> None:
     run()
-    write_json("in.json", {"value": 21, "derived_from": {"x": "y"}, "made_by": {"rule": "r", "code": "c"}})
+    write_text(
+        "in.json", canonical({"value": 21, "derived_from": {"x": "y"}, "made_by": {"rule": "r", "code": "c"}})
+    )
     run()
     assert runs() == 1
     assert read_json("out/double.json")["derived_from"] == {"in.json": sha256(Path("in.json").read_bytes())}
@@ -134,14 +136,14 @@ def test_other_code_parameters_or_wildcards_are_a_reason_to_run(change: dict[str
 
 def test_other_content_is_a_reason_to_run() -> None:
     run()
-    write_json("in.json", {"value": 5})
+    write_text("in.json", canonical({"value": 5}))
     run()
     assert runs() == 2
     assert read_json("out/double.json")["value"] == 10
 
 
 def test_inputs_under_exchanged_names_are_another_step() -> None:
-    write_json("b.json", {"value": 1})
+    write_text("b.json", canonical({"value": 1}))
     one = {**IO, "inputs": {"x": "in.json", "y": "b.json"}}
     two = {**IO, "inputs": {"x": "b.json", "y": "in.json"}}
     assert memo_key("r", "c", "{}", one) != memo_key("r", "c", "{}", two)
@@ -181,7 +183,7 @@ def test_the_digest_of_a_payload_leaves_out_only_the_stamp() -> None:
         ("b", {"v": 1, "made_by": {}, "derived_from": {}}),
         ("c", {"v": 1, "made": {}}),
     ):
-        write_json(f"{name}.json", value)
+        write_text(f"{name}.json", canonical(value))
     assert payload_digest(Path("a.json")) == payload_digest(Path("b.json"))
     assert payload_digest(Path("a.json")) != payload_digest(Path("c.json"))
 
@@ -189,7 +191,7 @@ def test_the_digest_of_a_payload_leaves_out_only_the_stamp() -> None:
 def test_the_digest_of_any_other_file_is_that_of_its_bytes() -> None:
     Path("a.jsonl").write_text('{"made_by": 1}\n')
     assert payload_digest(Path("a.jsonl")) == sha256(b'{"made_by": 1}\n')
-    write_json("list.json", [1])
+    write_text("list.json", canonical([1]))
     assert payload_digest(Path("list.json")) == sha256(Path("list.json").read_bytes())
 
 

@@ -26,6 +26,7 @@ from skillmake.slow import BestReport, validate
 from skillmake.state import Best
 from skillmake.texts import Texts, Version
 from skillmake.units import make_units
+from tests import worlds
 from tests.worlds import question, units
 
 TEXTS = Texts(
@@ -36,19 +37,8 @@ TEXTS = Texts(
 
 def row(question_id: str, right: bool | None, call: str = "", **more: object) -> Prediction:
     """A rollout of 10 + 2 tokens; None is an infrastructure error."""
-    value = {
-        "question_id": question_id,
-        "unit_id": question_id,
-        "task_type": "alpha",
-        "prediction": None if right is None else "yes",
-        "right": right,
-        "stop_reason": "error" if right is None else "answered",
-        "calls": (call or question_id,),
-        "prompt_tokens": 10,
-        "completion_tokens": 2,
-        **more,
-    }
-    return Prediction.model_validate(value)
+    tokens = {"prompt_tokens": 10, "completion_tokens": 2}
+    return worlds.row(question_id, right, call or question_id, **{**tokens, **more})
 
 
 def candidate(*calls: str, task_type: str = "alpha") -> Candidate:

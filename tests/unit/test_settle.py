@@ -13,6 +13,7 @@ from skillmake.settle import GateResult, check_one_type_per_file, fold_rollout, 
 from skillmake.state import Best, RejectedEdit, State
 from skillmake.texts import Texts, Version
 from skillmake.units import make_units
+from tests import worlds
 from tests.worlds import question, units
 
 ALPHA, BETA, DEFAULT = "alpha/SKILL.md", "beta/SKILL.md", "default-strategy/SKILL.md"
@@ -36,17 +37,7 @@ def observation(right: bool, call: str = "old") -> Observation:
 
 def row(question_id: str, right: bool | None, call: str = "new", **more: object) -> Prediction:
     """A rollout; None is an infrastructure error."""
-    value = {
-        "question_id": question_id,
-        "unit_id": question_id,
-        "task_type": "alpha",
-        "prediction": None if right is None else "yes",
-        "right": right,
-        "stop_reason": "error" if right is None else "answered",
-        "calls": (call,),
-        **more,
-    }
-    return Prediction.model_validate(value)
+    return worlds.row(question_id, right, call, **more)
 
 
 def edit(text: str) -> Edit:

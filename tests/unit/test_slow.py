@@ -18,6 +18,7 @@ from skillmake.slow import (
 from skillmake.state import Best, Probation, RejectedEdit, State
 from skillmake.texts import Texts, Version
 from skillmake.units import Unit, make_units
+from tests import worlds
 from tests.worlds import question, units
 
 ALPHA, BETA = "alpha/SKILL.md", "beta/SKILL.md"
@@ -31,15 +32,7 @@ EDITS = (Edit(op="add", text="one"), Edit(op="add", text="two"))
 
 def row(question_id: str, right: bool | None, call: str = "R") -> Prediction:
     """A rollout of full validation; None is an infrastructure error."""
-    return Prediction(
-        question_id=question_id,
-        unit_id=question_id,
-        task_type="alpha",
-        prediction=None if right is None else "yes",
-        right=right,
-        stop_reason="error" if right is None else "answered",
-        calls=(call,),
-    )
+    return worlds.row(question_id, right, call)
 
 
 def rows(right: str, prefix: str = "u") -> list[Prediction]:
