@@ -3,11 +3,10 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
-from rapidfuzz import fuzz, process
-
 from skillmake.agent.loop import Prediction
 from skillmake.packs import Case, Confusion, Diagnosis, Pack
 from skillmake.questions import Question
+from skillmake.similarity import nearest
 from skillmake.skilltext import examples
 from skillmake.texts import Texts
 
@@ -40,7 +39,6 @@ def confusions(cases: Iterable[Case]) -> tuple[Confusion, ...]:
 
 def _case(row: Prediction, question: Question, texts: Texts) -> Case:
     shown = [example.question for example in examples(texts.skill(row.task_type))]
-    near = process.extract(question.question, shown, scorer=fuzz.token_set_ratio, limit=NEAREST)
     return Case(
         question_id=row.question_id,
         unit_id=row.unit_id,
@@ -49,5 +47,5 @@ def _case(row: Prediction, question: Question, texts: Texts) -> Case:
         answer=question.answer,
         prediction=row.prediction,
         right=bool(row.right),
-        near=tuple(text for text, _, _ in near),
+        near=tuple(shown[place] for place in nearest(question.question, shown, NEAREST)),
     )

@@ -1,6 +1,6 @@
 """The frozen split of units into diagnosis, validation and test; the types worth training (SPEC §2, §3)."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from math import floor, isclose
 
 from skillmake.artifacts import Artifact
@@ -21,18 +21,18 @@ def split_pools(units: Sequence[Unit], shares: tuple[float, float, float], seed:
     """Split whole units, each task type on its own, by the shares of diagnosis, validation and test.
 
     Counts are rounded by largest remainder; a type with enough units has one in every pool whose share
-    is not zero. Another type's units never matter. ConfigError if the shares do not sum to 1.
+    is not zero. Within a type every answer is spread evenly over the pools: a text that only leans
+    towards a frequent answer must not pass on one pool and fail on another. Another type's units never
+    matter. ConfigError if the shares do not sum to 1.
     """
     if min(shares) < 0 or not isclose(sum(shares), 1, abs_tol=1e-6):
         given = ", ".join(str(share) for share in shares)
         raise ConfigError(f"data.pools: shares must not be negative and must sum to 1, got {given}")
     pools: tuple[list[str], ...] = ([], [], [])
     for task_type, members in _by_type(units).items():
-        order = seeded_shuffle(members, lambda unit: unit.unit_id, "pools", seed, task_type)
-        start = 0
-        for pool, count in zip(pools, pool_counts(len(order), shares), strict=True):
-            pool += [unit.unit_id for unit in order[start : start + count]]
-            start += count
+        order = _by_answer(members, "pools", seed, task_type)
+        for unit, pool in zip(order, _dealt(pool_counts(len(order), shares)), strict=True):
+            pools[pool].append(unit.unit_id)
     diagnosis, validation, test = (tuple(sorted(pool)) for pool in pools)
     return Pools(diagnosis=diagnosis, validation=validation, test=test)
 
@@ -51,6 +51,24 @@ def pool_counts(n: int, shares: Sequence[float]) -> list[int]:
                 counts[max(open_pools, key=lambda other: (counts[other], -other))] -= 1
                 counts[pool] = 1
     return counts
+
+
+def _by_answer(units: Sequence[Unit], *seed: object) -> list[Unit]:
+    """Units with one answer side by side, answers and the units of each in seeded order."""
+    order = seeded_shuffle(units, lambda unit: unit.unit_id, *seed)
+    answers = {unit.unit_id: tuple(question.answer for question in unit.questions) for unit in order}
+    first = {answer: place for place, answer in reversed([*enumerate(answers.values())])}
+    return sorted(order, key=lambda unit: first[answers[unit.unit_id]])
+
+
+def _dealt(counts: Sequence[int]) -> Iterator[int]:
+    """Pool of each place in turn, so that every stretch of places holds the pools in proportion."""
+    n, given = sum(counts), [0] * len(counts)
+    for place in range(1, n + 1):
+        behind = [(count * place - given[pool] * n, -pool) for pool, count in enumerate(counts)]
+        pool = -max(row for row, count, had in zip(behind, counts, given, strict=True) if had < count)[1]
+        given[pool] += 1
+        yield pool
 
 
 def dropped_types(

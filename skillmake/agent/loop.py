@@ -13,6 +13,7 @@ from skillmake.errors import TrainingAborted
 from skillmake.llm.client import Client
 from skillmake.llm.types import CallError, ChatRequest, Reply
 from skillmake.questions import Question
+from skillmake.skilltext import examples
 from skillmake.texts import Texts
 
 StopReason = Literal["answered", "max_steps", "error"]
@@ -104,15 +105,15 @@ class Agent:
         return seen.right is not None and seen.call == self._client.key(request)
 
     def _request(self, question: Question, texts: Texts, replicate: int) -> ChatRequest:
-        messages = build_messages(
-            question, texts.system, texts.skill(question.task_type), self._config.options_in
-        )
+        skill, most = texts.skill(question.task_type), self._config.nearest_examples
+        messages = build_messages(question, texts.system, skill, self._config.options_in, most)
         return ChatRequest(
             messages=messages,
             temperature=self._model.temperature,
             max_tokens=self._model.max_tokens,
             choices=question.options if self._config.constrained else None,
             replicate=replicate,
+            shared_prefix=most is None or len(examples(skill)) <= most,
         )
 
     def _prediction(self, question: Question, reply: Reply, replicate: int) -> Prediction:

@@ -51,6 +51,12 @@ class Agent(Section):
         "system",
         description="Where the options are listed: once in the system message, or with each question.",
     )
+    nearest_examples: int | None = Field(
+        4,
+        ge=1,
+        description="Show only this many of a skill's worked examples, those nearest to the question; "
+        "null shows all.",
+    )
     constrained: bool = Field(
         True,
         description="Hold the answer to the options where the endpoint can; else extract it from the text.",

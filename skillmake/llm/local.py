@@ -2,7 +2,8 @@
 
 Its answer must depend on the request alone, but llama.cpp's prompt cache changes the last bits of the
 logits with what was computed before. So each server thread answers requests of one prefix (all messages
-but the last) only after the prefix itself has been computed afresh, and never reuses a token behind it.
+but the last) only after the prefix itself has been computed afresh, and never reuses a token behind it;
+a request with a prefix of its own is computed afresh from the first token.
 """
 
 import asyncio
@@ -88,17 +89,13 @@ class _Server:
         self._last = ""
 
     def answer(self, request: ChatRequest) -> ChatResponse:
-        *prefix, last = request.messages
         if request.temperature > 0:
             raise CallFailure("the embedded model runs at temperature 0 only", fatal=True)
-        question = str(last["content"])
-        fresh = tuple(prefix) != self._prefix
-        # Two questions that begin alike would share cached tokens behind the prefix: an empty turn
-        # between them rewinds the cache to the prefix.
-        if fresh or question[:1] == self._last[:1]:
-            self._chat([*prefix, {"role": "user", "content": ""}], 1, None, cache=not fresh)
-        self._prefix, self._last = tuple(prefix), question
-        raw = self._chat(list(request.messages), request.max_tokens, request, cache=True)
+        if request.shared_prefix:
+            self._ready(request)
+        else:
+            self._prefix = None
+        raw = self._chat(list(request.messages), request.max_tokens, request, cache=request.shared_prefix)
         choice, usage = raw["choices"][0], raw["usage"]
         return ChatResponse(
             text=choice["message"].get("content") or "",
@@ -106,6 +103,16 @@ class _Server:
             prompt_tokens=usage["prompt_tokens"],
             completion_tokens=usage["completion_tokens"],
         )
+
+    def _ready(self, request: ChatRequest) -> None:
+        *prefix, last = request.messages
+        question = str(last["content"])
+        fresh = tuple(prefix) != self._prefix
+        # Two questions that begin alike would share cached tokens behind the prefix: an empty turn
+        # between them rewinds the cache to the prefix.
+        if fresh or question[:1] == self._last[:1]:
+            self._chat([*prefix, {"role": "user", "content": ""}], 1, None, cache=not fresh)
+        self._prefix, self._last = tuple(prefix), question
 
     def _chat(
         self, messages: list[Message], max_tokens: int, request: ChatRequest | None, *, cache: bool

@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 from skillmake.edits import Edit
 from skillmake.evolve import Assignment, Proposal, same_edits
 from skillmake.packs import Case
+from skillmake.similarity import Vector, tfidf, typicality
 from skillmake.skilltext import Example, examples
-from skillmake.teachers.similarity import Vector, tfidf, typicality
 from skillmake.units import seeded
 
 HINT_WORDS = 4

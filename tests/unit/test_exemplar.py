@@ -6,6 +6,7 @@ from skillmake.edits import Edit
 from skillmake.evolve import Assignment
 from skillmake.gate import GateNumbers
 from skillmake.packs import Case, Pack
+from skillmake.similarity import cosine, tfidf, typicality
 from skillmake.skilltext import Example, with_examples
 from skillmake.state import RejectedEdit
 from skillmake.teachers.exemplar import (
@@ -18,7 +19,6 @@ from skillmake.teachers.exemplar import (
     redraw,
     swap_misleading,
 )
-from skillmake.teachers.similarity import cosine, tfidf, typicality
 
 SKILL = "---\nname: a\ndescription: d\n---\n\n## Rules\n\n- one\n"
 TEXTS = {

@@ -1,4 +1,4 @@
-"""How typical a message is for its label, by TF-IDF over the pack."""
+"""Similar and typical texts, by TF-IDF over the texts at hand."""
 
 import re
 from collections import Counter
@@ -23,6 +23,13 @@ def tfidf(texts: Sequence[str]) -> list[Vector]:
 def cosine(a: Vector, b: Vector) -> float:
     small, large = (a, b) if len(a) <= len(b) else (b, a)
     return sum(x * large.get(word, 0.0) for word, x in small.items())
+
+
+def nearest(text: str, others: Sequence[str], k: int) -> list[int]:
+    """Places of the k texts most similar to `text`, best first; the earlier of equals wins."""
+    own, *vectors = tfidf([text, *others])
+    likeness = [round(cosine(own, vector), 9) for vector in vectors]
+    return sorted(range(len(others)), key=lambda place: (-likeness[place], place))[:k]
 
 
 def typicality(vectors: Sequence[Vector], labels: Sequence[str]) -> list[float]:
