@@ -113,7 +113,8 @@ class Agent:
             max_tokens=self._model.max_tokens,
             choices=question.options if self._config.constrained else None,
             replicate=replicate,
-            shared_prefix=most is None or len(examples(skill)) <= most,
+            # Chosen examples are the question's own; only the system message is shared
+            shared=None if most is None or len(examples(skill)) <= most else 1,
         )
 
     def _prediction(self, question: Question, reply: Reply, replicate: int) -> Prediction:

@@ -1,9 +1,8 @@
 """The embedded model: SmolLM2-135M through llama.cpp, in this process.
 
 Its answer must depend on the request alone, but llama.cpp's prompt cache changes the last bits of the
-logits with what was computed before. So each server thread answers requests of one prefix (all messages
-but the last) only after the prefix itself has been computed afresh, and never reuses a token behind it;
-a request with a prefix of its own is computed afresh from the first token.
+logits with what was computed before. So each server thread answers requests of one prefix (the messages
+they share) only after the prefix itself has been computed afresh, and never reuses a token behind it.
 """
 
 import asyncio
@@ -91,11 +90,8 @@ class _Server:
     def answer(self, request: ChatRequest) -> ChatResponse:
         if request.temperature > 0:
             raise CallFailure("the embedded model runs at temperature 0 only", fatal=True)
-        if request.shared_prefix:
-            self._ready(request)
-        else:
-            self._prefix = None
-        raw = self._chat(list(request.messages), request.max_tokens, request, cache=request.shared_prefix)
+        self._ready(request)
+        raw = self._chat(list(request.messages), request.max_tokens, request, cache=True)
         choice, usage = raw["choices"][0], raw["usage"]
         return ChatResponse(
             text=choice["message"].get("content") or "",
@@ -105,14 +101,14 @@ class _Server:
         )
 
     def _ready(self, request: ChatRequest) -> None:
-        *prefix, last = request.messages
-        question = str(last["content"])
-        fresh = tuple(prefix) != self._prefix
-        # Two questions that begin alike would share cached tokens behind the prefix: an empty turn
+        shared = len(request.messages) - 1 if request.shared is None else request.shared
+        prefix, own = request.messages[:shared], str(request.messages[shared]["content"])
+        fresh = prefix != self._prefix
+        # Two requests that go on alike would share cached tokens behind the prefix: an empty turn
         # between them rewinds the cache to the prefix.
-        if fresh or question[:1] == self._last[:1]:
+        if fresh or own[:1] == self._last[:1]:
             self._chat([*prefix, {"role": "user", "content": ""}], 1, None, cache=not fresh)
-        self._prefix, self._last = tuple(prefix), question
+        self._prefix, self._last = prefix, own
 
     def _chat(
         self, messages: list[Message], max_tokens: int, request: ChatRequest | None, *, cache: bool

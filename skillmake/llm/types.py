@@ -14,7 +14,8 @@ class ChatRequest:
     `choices`: the answer must be one of these texts, where the endpoint can be held to that.
     `schema`: the answer must be JSON of this schema, where the endpoint can be held to that.
     `replicate`: number of the draw at temperature > 0; each has its own cache key.
-    `shared_prefix`: other requests begin with the same messages but the last, which may be kept ready.
+    `shared`: other requests begin with this many of the messages, so they may be kept ready; None: all but
+    the last.
     """
 
     messages: tuple[Message, ...]
@@ -24,7 +25,7 @@ class ChatRequest:
     schema: dict[str, Any] | None = None
     tools: tuple[dict[str, Any], ...] = ()
     replicate: int = 0
-    shared_prefix: bool = True
+    shared: int | None = None
 
 
 @dataclass(frozen=True)

@@ -40,16 +40,21 @@ def ask(tmp_path: Path, name: str, requests: list[ChatRequest], slots: int) -> d
     }
 
 
-def test_an_answer_depends_on_its_request_alone(tmp_path: Path) -> None:
+@pytest.mark.parametrize("shared", [None, 1])
+def test_an_answer_depends_on_its_request_alone(tmp_path: Path, shared: int | None) -> None:
     billing = [q for q in QUESTIONS if q.task_type == "billing"][:8]
     system = {
         "role": "system",
         "content": "Reply with one label only: " + ", ".join(billing[0].options or ()),
     }
-    requests = [
-        ChatRequest(messages=(system, {"role": "user", "content": q.question}), choices=q.options)
-        for q in billing
-    ]
+    requests = []
+    for q, other in zip(billing, [*billing[1:], billing[0]], strict=True):
+        example = [
+            {"role": "user", "content": other.question},
+            {"role": "assistant", "content": other.answer},
+        ]
+        turns = (system, *(example if shared else []), {"role": "user", "content": q.question})
+        requests.append(ChatRequest(messages=turns, choices=q.options, shared=shared))
     forward = ask(tmp_path, "forward", requests, 1)
     backward = ask(tmp_path, "backward", requests[::-1], 2)
     assert forward == backward
