@@ -1,7 +1,7 @@
 """evolve: a candidate for the skill of one task type."""
 
 from skillmake.benchmark import Benchmark
-from skillmake.evolve import assign, make_candidate
+from skillmake.evolve import assign, carried_candidate, make_candidate
 from skillmake.guards import LeakGuard
 from skillmake.job import Job
 from skillmake.packs import Diagnosis
@@ -16,6 +16,9 @@ def main(job: Job) -> None:
     state, texts = job.read("state", State), job.read("texts", Texts)
     budget = job.read("plan", Plan).batches[int(job.wildcards["s"]) - 1].edit_budget
     task_type = benchmark.type_of(job.wildcards["t"])
+    if (waiting := carried_candidate(state, texts, task_type)) is not None:
+        job.write("candidate", waiting)
+        return
     assignment = assign(
         task_type, texts, job.read("diagnosis", Diagnosis), state, budget, (job.config.seed, state.step)
     )

@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Protocol
 
-from skillmake.artifacts import Artifact, sha256
+from skillmake.artifacts import sha256
+from skillmake.candidate import Candidate
 from skillmake.config.models import Evolve
 from skillmake.edits import ApplyResult, Edit, EditReport, apply_edits, consolidate_appendix
 from skillmake.errors import DataError
@@ -43,28 +44,6 @@ class Teacher(Protocol):
     def propose(self, assignment: Assignment) -> Proposal: ...
 
 
-class Candidate(Artifact):
-    """An edited skill that is not trusted yet; with `skipped` it never reaches the gate."""
-
-    task_type: str
-    path: str
-    status: Literal["proposed", "skipped"]
-    reason: str = ""
-    parent: str
-    text: str
-    reports: tuple[EditReport, ...] = ()
-    clipped: bool = False
-    budget: int
-    pack_units: tuple[str, ...] = ()
-    calls: tuple[str, ...] = ()
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-
-    @property
-    def applied(self) -> tuple[Edit, ...]:
-        return tuple(r.edit for r in self.reports if r.status in ("applied", "applied_fuzzy"))
-
-
 def assign(
     task_type: str, texts: Texts, diagnosis: Diagnosis, state: State, budget: int, seed: tuple[object, ...]
 ) -> Assignment:
@@ -77,6 +56,13 @@ def assign(
         budget=budget,
         seed=(*seed, task_type),
     )
+
+
+def carried_candidate(state: State, texts: Texts, task_type: str) -> Candidate | None:
+    """The candidate that goes on from an earlier step, if its skill is still the text it was made from."""
+    waiting = state.carried.get(task_type)
+    fits = waiting is not None and waiting.parent == sha256(texts.skill(task_type))
+    return waiting if fits and task_type not in state.cooldowns else None
 
 
 def make_candidate(

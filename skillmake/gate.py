@@ -4,15 +4,18 @@ Pure: outcomes come from two callbacks, so the same code decides in training, ca
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Literal
 
 from skillmake.artifacts import Artifact
 from skillmake.config.models import Gate
-from skillmake.evidence import e_value, shrunk_delta
+from skillmake.evidence import confidence_sequence, e_value, predictive, shrunk_delta
 from skillmake.units import Unit
 
 Action = Literal["accept", "accept_provisional", "reject", "inconclusive"]
-StopReason = Literal["confirmed", "provisional", "futile", "harmful", "exhausted", "errors", "no_units"]
+StopReason = Literal[
+    "confirmed", "provisional", "futile", "harmful", "exhausted", "errors", "no_units", "carried"
+]
 # Outcome of each unit, in the order given: share of its draws that were right, None after an error.
 Draw = Callable[[Sequence[Unit]], list[float | None]]
 
@@ -26,6 +29,27 @@ class EvidenceRow(Artifact):
     baseline: float | None
     candidate: float | None
     outcome: Literal["win", "loss", "tie", "error"]
+
+
+class Tally(Artifact):
+    """Evidence that a carried candidate brings from earlier ladders, in units."""
+
+    wins: int = 0
+    losses: int = 0
+    n: int = 0
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What a test starts from and what it must reach.
+
+    `confirm_at`: evidence that confirms; `prior`: evidence of a carried candidate; `may_carry`: there are
+    steps and fresh units to go on with when it comes close.
+    """
+
+    confirm_at: float
+    prior: Tally = field(default_factory=Tally)
+    may_carry: bool = False
 
 
 class GateNumbers(Artifact):
@@ -42,11 +66,18 @@ class GateNumbers(Artifact):
 
 
 class Decision(Artifact):
-    """What the gate says, with all it saw."""
+    """What the gate says, with all it saw.
+
+    `confirm_at`, `provisional_at`: evidence that was asked for; `delta_ci`: confidence sequence of the lift
+    at the last whole rung; `carried`: it came close and goes on with fresh units at a later step.
+    """
 
     action: Action
     stop_reason: StopReason
     numbers: GateNumbers
+    confirm_at: float
+    provisional_at: float
+    delta_ci: tuple[float, float] | None = None
     e_path: tuple[float, ...] = ()
     evidence: tuple[EvidenceRow, ...] = ()
 
@@ -59,6 +90,7 @@ def run_gate(
     *,
     known: Mapping[str, bool] | None = None,
     in_flight: int = 1,
+    terms: Terms | None = None,
 ) -> Decision:
     """Climb the ladder rung by rung and decide.
 
@@ -66,9 +98,9 @@ def run_gate(
     `in_flight`: units asked for together. Outcomes are read one by one in a fixed order and what lies
     behind a stop is ignored, so the decision does not depend on it.
     """
+    climb = _Climb(ladder, config, known or {}, terms or Terms(config.e_confirm))
     if not any(ladder):
-        return Decision(action="reject", stop_reason="no_units", numbers=GateNumbers())
-    climb = _Climb(ladder, config, dict(known or {}))
+        return climb.decide("reject", "no_units")
     for number, rung in enumerate(ladder):
         outcomes = dict(zip((u.unit_id for u in rung), baseline(rung), strict=True))
         climb.baselines(outcomes)
@@ -87,16 +119,25 @@ def run_gate(
 class _Climb:
     """Counts of one climb."""
 
-    def __init__(self, ladder: Sequence[Sequence[Unit]], config: Gate, known: dict[str, bool]) -> None:
-        self._config = config
-        self._open = {unit.unit_id: known.get(unit.unit_id) is not True for rung in ladder for unit in rung}
+    def __init__(
+        self, ladder: Sequence[Sequence[Unit]], config: Gate, known: Mapping[str, bool], terms: Terms
+    ) -> None:
+        self._config, self._terms = config, terms
+        self._left = {unit.unit_id for rung in ladder for unit in rung}
+        self._open = {unit_id: not right for unit_id, right in known.items() if unit_id in self._left}
+        self._unknown = self._left - set(self._open)
+        self._seen_wrong = [not right for right in known.values()]
         self._rows: list[EvidenceRow] = []
         self._path: list[float] = []
-        self._wins = self._losses = self._errors = 0
+        self._ci: tuple[float, float] | None = None
+        self._wins, self._losses = terms.prior.wins, terms.prior.losses
+        self._tried = self._errors = 0
 
     def baselines(self, outcomes: Mapping[str, float | None]) -> None:
         for unit_id, outcome in outcomes.items():
             self._open[unit_id] = outcome is not None and outcome < 1
+        self._seen_wrong += [self._open[unit_id] for unit_id in outcomes if unit_id in self._unknown]
+        self._unknown -= set(outcomes)
 
     def add(self, unit: Unit, rung: int, baseline: float | None, candidate: float | None) -> None:
         outcome: Literal["win", "loss", "tie", "error"]
@@ -111,7 +152,9 @@ class _Climb:
             self._losses += 1
         else:
             outcome = "tie"
-        self._open.pop(unit.unit_id)
+        self._left.remove(unit.unit_id)
+        could_win = self._open.pop(unit.unit_id)
+        self._tried += could_win and outcome != "error"
         self._rows.append(
             EvidenceRow(
                 unit_id=unit.unit_id,
@@ -124,19 +167,42 @@ class _Climb:
         )
 
     def hopeless(self) -> bool:
-        """Would even a win on every unit that can still be one end below any accept?"""
-        wins = self._wins + sum(self._open.values())
-        most = e_value(wins, self._losses)
-        if wins - self._losses < self._config.w_net_min:  # asked of a provisional accept only
-            return most < self._config.e_confirm
-        return most < self._config.e_provisional
+        """Is an accept out of reach, or too unlikely for the calls that it still costs?
+
+        Out of reach: even a win on every unit that can still be one is not enough. Too unlikely: the
+        predictive probability of enough wins is below `gate.futility`. A stop that can only reject never
+        raises the rate of false accepts, so it may look at the outcomes inside a rung.
+        """
+        if not self._left:
+            return False
+        open_units = sum(self._open.values())
+        needed = self._needed(open_units + len(self._unknown))
+        if needed is None:
+            return True
+        share = sum(self._seen_wrong) / len(self._seen_wrong) if self._seen_wrong else 1.0
+        chances = open_units + round(share * len(self._unknown))
+        won = self._wins - self._terms.prior.wins
+        return predictive(chances, won, self._tried, needed) < self._config.futility
+
+    def _needed(self, most: int) -> int | None:
+        """Fewest further wins, of at most `most`, with which the candidate could be accepted or carried."""
+        return next((x for x in range(most + 1) if self._acceptable(self._wins + x)), None)
+
+    def _acceptable(self, wins: int) -> bool:
+        losses = max(self._losses, self._config.min_discordant - wins)
+        e = e_value(wins, losses)
+        by_net = e >= self._config.e_provisional and wins - losses >= self._config.w_net_min
+        carried = self._terms.may_carry and e_value(wins, self._losses) > 1
+        return by_net or carried or e >= self._terms.confirm_at
 
     def at_rung_end(self) -> Decision | None:
         numbers = self.numbers()
         self._path.append(numbers.e)
+        low, high = confidence_sequence(numbers.wins, numbers.losses, numbers.n)
+        self._ci = (round(low, 6), round(high, 6))
         if self._too_many_errors():
             return self.decide("inconclusive", "errors")
-        if numbers.e >= self._config.e_confirm and self._sound(numbers):
+        if numbers.e >= self._terms.confirm_at and self._sound(numbers):
             return self.decide("accept", "confirmed")
         if numbers.e_harm >= self._config.e_confirm:
             return self.decide("reject", "harmful")
@@ -150,6 +216,8 @@ class _Climb:
             and self._sound(numbers)
         ):
             return self.decide("accept_provisional", "provisional")
+        if self._terms.may_carry and 1 < numbers.e < self._config.e_provisional:
+            return self.decide("inconclusive", "carried")
         return self.decide("reject", "exhausted")
 
     def decide(self, action: Action, reason: StopReason) -> Decision:
@@ -159,12 +227,15 @@ class _Climb:
             action=action,
             stop_reason=reason,
             numbers=self.numbers(),
+            confirm_at=round(self._terms.confirm_at, 6),
+            provisional_at=self._config.e_provisional,
+            delta_ci=self._ci,
             e_path=tuple(self._path),
             evidence=tuple(self._rows),
         )
 
     def numbers(self) -> GateNumbers:
-        n = len(self._rows) - self._errors
+        n = self._terms.prior.n + len(self._rows) - self._errors
         wins, losses = self._wins, self._losses
         return GateNumbers(
             wins=wins,

@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 
 from skillmake.agent.loop import Agent, Observation, Prediction
+from skillmake.candidate import Candidate
 from skillmake.config.models import Gate
-from skillmake.evolve import Candidate
-from skillmake.gate import Draw, run_gate
+from skillmake.gate import Draw, Terms, run_gate
 from skillmake.ladder import build_ladder
 from skillmake.settle import GateResult
 from skillmake.state import State
@@ -21,22 +21,35 @@ def gate_candidate(
     agent: Agent,
     config: Gate,
     seed: tuple[object, ...],
+    confirm_at: float | None = None,
 ) -> GateResult:
-    """Gate a proposed candidate on units of its type; a skipped one passes through without a decision."""
+    """Gate a proposed candidate on units of its type; a skipped one passes through without a decision.
+
+    `confirm_at`: evidence that confirms this test of the run, see `ledger.confirm_threshold`; None is
+    `gate.e_confirm`.
+    """
     if candidate.status == "skipped":
         return GateResult(task_type=candidate.task_type, candidate=candidate, decision=None)
     ladder = build_ladder(units, candidate.pack_units, state.p_hat, state.unit_outcomes(units), config, seed)
     after = texts.with_skill(candidate.path, candidate.text, "candidate")
     baseline_rows: list[Prediction] = []
     candidate_rows: list[Prediction] = []
+    draws = _draws(config, state.step)
+    free = {unit.unit_id for unit in units} - set(candidate.pack_units)
+    fresh_left = len(free) > sum(map(len, ladder))
     decision = run_gate(
         ladder,
-        _drawing(agent, texts, config.replicates, state.correctness, baseline_rows),
-        _drawing(agent, after, config.replicates, {}, candidate_rows),
+        _drawing(agent, texts, draws, state.correctness, baseline_rows),
+        _drawing(agent, after, draws, {}, candidate_rows),
         config,
         # What is known is the first draw: it bounds the wins only where there is no other.
-        known=_known(agent, texts, state, units) if config.replicates == 1 else {},
+        known=_known(agent, texts, state, units) if draws == range(1) else {},
         in_flight=agent.slots,
+        terms=Terms(
+            confirm_at=config.e_confirm if confirm_at is None else confirm_at,
+            prior=candidate.prior,
+            may_carry=fresh_left and candidate.steps_carried < config.carry_steps,
+        ),
     )
     used = {row.unit_id for row in decision.evidence}
     return GateResult(
@@ -49,23 +62,29 @@ def gate_candidate(
     )
 
 
+def _draws(config: Gate, step: int) -> range:
+    """Numbers of the draws of each unit: 0 is the rollout everybody knows, others are this step's own."""
+    first = 1 + step * config.replicates if config.fresh_baseline else 0
+    return range(first, first + config.replicates)
+
+
 def _drawing(
     agent: Agent,
     texts: Texts,
-    replicates: int,
+    draws: range,
     known: Mapping[str, Observation],
     rows: list[Prediction],
 ) -> Draw:
     def draw(units: Sequence[Unit]) -> list[float | None]:
         totals: list[list[bool | None]] = [[] for _ in units]
         questions = [question for unit in units for question in unit.questions]
-        for replicate in range(replicates):
+        for replicate in draws:
             found = agent.run(questions, texts, replicate=replicate, known=known if replicate == 0 else None)
             rows.extend(found)
             right = {row.question_id: row.right for row in found}
             for total, unit in zip(totals, units, strict=True):
                 total.append(unit_right(unit, right))
-        return [None if None in total else sum(map(bool, total)) / replicates for total in totals]
+        return [None if None in total else sum(map(bool, total)) / len(draws) for total in totals]
 
     return draw
 

@@ -6,7 +6,8 @@ from typing import Any
 
 from skillmake.agent.loop import Prediction
 from skillmake.benchmark import Benchmark
-from skillmake.evolve import Candidate
+from skillmake.candidate import Candidate
+from skillmake.ledger import expected_false, ledger_row
 from skillmake.questions import slug
 from skillmake.rollout import Rollout
 from skillmake.settle import GateResult
@@ -146,6 +147,7 @@ class RunFiles:
 
 def run_metrics(files: RunFiles, best: BestReport, benchmark: Benchmark, seed: int) -> dict[str, Any]:
     """The content of metrics.json."""
+    ledger = [ledger_row(gate.decision, gate.task_type, 0) for gate in files.gates if gate.decision]
     seed_validation = accuracy(outcomes_by_unit(benchmark.validation, files.baseline.rows))
     return {
         "test": test_result(benchmark.test, files.baseline.rows, files.test.rows, seed),
@@ -153,6 +155,7 @@ def run_metrics(files: RunFiles, best: BestReport, benchmark: Benchmark, seed: i
         "epochs": len(files.validations),
         "steps": len(files.rollouts),
         "edits": edit_counts(files.gates),
+        "gate": {"tests": len(ledger), "expected_false": expected_false(ledger)},
         **call_counts(files.rows(), [gate.candidate for gate in files.gates]),
     }
 

@@ -4,9 +4,10 @@ from collections.abc import Mapping, Sequence
 
 from skillmake.agent.loop import Observation, Prediction
 from skillmake.artifacts import Artifact
+from skillmake.candidate import Candidate
 from skillmake.errors import DataError
-from skillmake.evolve import Candidate
-from skillmake.gate import Decision
+from skillmake.gate import Decision, Tally
+from skillmake.ledger import ledger_row
 from skillmake.state import Probation, RejectedEdit, State, VersionNote, observe, outcomes_by_unit
 from skillmake.texts import Texts, Version, is_default
 from skillmake.units import Unit
@@ -74,12 +75,47 @@ def settle(
     for gate in sorted(gates, key=lambda gate: gate.task_type):
         if gate.decision is None:
             continue
-        state = state.model_copy(update={"correctness": observe(state.correctness, gate.baseline_rows)})
+        state = _noted(state, gate, step)
         if gate.decision.action in ("accept", "accept_provisional"):
             state, texts = _accept(state, texts, gate, validation, step)
         elif gate.decision.action == "reject":
             state = _reject(state, gate, step)
     return state, texts
+
+
+def _noted(state: State, gate: GateResult, step: int) -> State:
+    """The test in the ledger, the baseline's outcomes folded in, a candidate that goes on kept."""
+    assert gate.decision is not None
+    carried = {t: candidate for t, candidate in state.carried.items() if t != gate.task_type}
+    if gate.decision.stop_reason == "carried":
+        carried[gate.task_type] = carry(gate.candidate, gate.decision)
+    return state.model_copy(
+        update={
+            "ledger": (*state.ledger, ledger_row(gate.decision, gate.task_type, step)),
+            "correctness": observe(state.correctness, gate.baseline_rows),
+            "carried": carried,
+        }
+    )
+
+
+def carry(candidate: Candidate, decision: Decision) -> Candidate:
+    """The candidate as it goes to its next ladder: with its evidence, and without the units that gave it.
+
+    Its counts go on where they stopped: an e-process may be continued on fresh data whatever it showed
+    (optional continuation, Grünwald, de Heide & Koolen 2024, "Safe testing").
+    """
+    used = {row.unit_id for row in decision.evidence}
+    n = decision.numbers
+    return candidate.model_copy(
+        update={
+            "prior": Tally(wins=n.wins, losses=n.losses, n=n.n),
+            "steps_carried": candidate.steps_carried + 1,
+            "pack_units": tuple(sorted({*candidate.pack_units, *used})),
+            "calls": (),
+            "prompt_tokens": 0,
+            "completion_tokens": 0,
+        }
+    )
 
 
 def _accept(

@@ -40,6 +40,7 @@ class ProbationOutcome(Artifact):
     path: str
     improved: int
     regressed: int
+    e: float
     e_harm: float
     outcome: str
 
@@ -87,7 +88,11 @@ def write_back(state: State, validation: Validation, units: Sequence[Unit]) -> S
 def settle_probations(
     state: State, texts: Texts, validation: Validation, units: Sequence[Unit], slow: Slow, cooldown_steps: int
 ) -> tuple[State, Texts, list[ProbationOutcome]]:
-    """Confirm or roll back every open probation, in alphabetical order of file (SPEC §7.4)."""
+    """Confirm or roll back every open probation, in alphabetical order of file (SPEC §7.4).
+
+    Beyond SPEC, a version whose evidence over the whole validation is below `slow.e_keep` is rolled back too:
+    the units that its gate did not ask are the fresh look that a provisional accept was waiting for.
+    """
     now = outcomes_by_unit(units, validation.rows)
     reports = []
     for path in sorted(state.probations):
@@ -96,15 +101,16 @@ def settle_probations(
         pairs = [(was, now[unit]) for unit, was in before.items() if unit in now and was is not None]
         improved, regressed = pairs.count((False, True)), pairs.count((True, False))
         harm = e_value(regressed, improved)
-        rolled_back = harm >= slow.e_rollback
+        gain = e_value(improved, regressed)
+        rolled_back = harm >= slow.e_rollback or (bool(pairs) and gain < slow.e_keep)
         if rolled_back:
             numbers = GateNumbers(
                 wins=improved,
                 losses=regressed,
                 n=len(pairs),
-                e=round(e_value(improved, regressed), 6),
+                e=round(gain, 6),
                 e_harm=round(harm, 6),
-                delta=round((improved - regressed) / len(pairs), 6),
+                delta=round((improved - regressed) / len(pairs), 6) if pairs else 0.0,
             )
             state, texts = _roll_back(state, texts, probation, numbers, cooldown_steps)
         reports.append(
@@ -113,6 +119,7 @@ def settle_probations(
                 path=path,
                 improved=improved,
                 regressed=regressed,
+                e=round(gain, 6),
                 e_harm=round(harm, 6),
                 outcome="rolled_back" if rolled_back else "confirmed",
             )

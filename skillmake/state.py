@@ -6,8 +6,10 @@ from pydantic import Field
 
 from skillmake.agent.loop import Observation, Prediction
 from skillmake.artifacts import Artifact
+from skillmake.candidate import Candidate
 from skillmake.edits import Edit
 from skillmake.gate import GateNumbers
+from skillmake.ledger import LedgerRow
 from skillmake.units import Unit, unit_right
 
 
@@ -62,7 +64,8 @@ class State(Artifact):
     """Everything the next step needs besides the texts.
 
     `correctness`: last observation by question (validation and diagnosis only); `p_hat`: moving
-    average of outcomes by unit; `seen`: this epoch's outcomes that p̂ has not taken in yet.
+    average of outcomes by unit; `seen`: this epoch's outcomes that p̂ has not taken in yet; `carried`:
+    candidates by type that came close and go on with fresh units; `ledger`: every test of the run.
     """
 
     epoch: int
@@ -74,6 +77,8 @@ class State(Artifact):
     rejected: dict[str, tuple[RejectedEdit, ...]] = Field(default_factory=dict)
     probations: dict[str, Probation] = Field(default_factory=dict)
     cooldowns: dict[str, int] = Field(default_factory=dict)
+    carried: dict[str, Candidate] = Field(default_factory=dict)
+    ledger: tuple[LedgerRow, ...] = ()
     best: Best
     epochs_without_best: int = 0
     versions: tuple[VersionNote, ...] = ()

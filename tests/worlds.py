@@ -36,3 +36,6 @@ def row(question_id: str, right: bool | None, call: str, **more: object) -> Pred
         **more,
     }
     return Prediction.model_validate(value)
+
+
+ASKED = {"confirm_at": 20.0, "provisional_at": 2.0}  # of a decision

@@ -122,10 +122,12 @@ class Gate(Section):
     """When the evidence admits a candidate (SPEC §6)."""
 
     n_max: int = Field(40, ge=1, description="Most units of the ladder.")
-    rung: int = Field(20, ge=1, description="Units per rung; evidence is read only at a rung's end.")
+    rung: int = Field(40, ge=1, description="Units per rung; evidence is read only at a rung's end.")
     e_confirm: float = Field(20.0, gt=1, description="Evidence from which a candidate is accepted.")
     e_provisional: float = Field(
-        2.0, gt=1, description="Evidence at the ladder's end from which a candidate is accepted on probation."
+        1.25,
+        gt=1,
+        description="Evidence at the ladder's end from which a candidate is accepted on probation.",
     )
     delta_min: float = Field(0.0, ge=0, lt=1, description="Smallest shrunk lift of an accepted candidate.")
     lambda_dir: float = Field(
@@ -135,6 +137,21 @@ class Gate(Section):
     )
     w_net_min: int = Field(1, ge=0, description="Smallest W - L of a provisional candidate.")
     min_discordant: int = Field(3, ge=1, description="Fewest units that tell the two apart before an accept.")
+    futility: float = Field(
+        0.3,
+        ge=0,
+        lt=1,
+        description="A candidate whose chance of enough wins is smaller is rejected early; 0 waits until "
+        "an accept is out of reach.",
+    )
+    carry_steps: int = Field(
+        0, ge=0, description="Later steps in which a candidate that came close may go on with fresh units."
+    )
+    control: Literal["per_candidate", "e_lond"] = Field(
+        "per_candidate",
+        description="`per_candidate` confirms each candidate at e_confirm; `e_lond` keeps the share of false "
+        "confirmations in the whole run below 1/e_confirm.",
+    )
     guard_err: float = Field(
         0.10, ge=0, le=1, description="Share of units with errors from which the gate is inconclusive."
     )
@@ -148,6 +165,12 @@ class Gate(Section):
     )
     replicates: int = Field(
         1, ge=1, description="Draws of a unit for each side; more than one only at temperature > 0."
+    )
+
+    fresh_baseline: bool = Field(
+        False,
+        description="Draw the baseline anew for each candidate instead of looking it up; only at "
+        "temperature > 0.",
     )
 
     @model_validator(mode="after")
@@ -164,6 +187,12 @@ class Slow(Section):
 
     e_rollback: float = Field(
         5.0, gt=1, description="Mirrored evidence from which a version on probation is rolled back."
+    )
+    e_keep: float = Field(
+        1.25,
+        ge=0,
+        description="Evidence that a version on probation needs in full validation, or it is rolled back; "
+        "0 asks for none.",
     )
     gamma: float = Field(
         0.5, gt=0, le=1, description="Weight of an epoch's outcomes in the moving average p̂ of a unit."
@@ -194,9 +223,10 @@ class Config(Section):
 
     @model_validator(mode="after")
     def _consistent(self) -> "Config":
-        if self.gate.replicates > 1 and self.models.student.temperature == 0:
+        again = "gate.replicates > 1" if self.gate.replicates > 1 else "gate.fresh_baseline"
+        if (self.gate.replicates > 1 or self.gate.fresh_baseline) and self.models.student.temperature == 0:
             raise ValueError(
-                "gate.replicates > 1 needs models.student.temperature > 0: "
+                f"{again} needs models.student.temperature > 0: "
                 "at temperature 0 every draw of a unit is the same"
             )
         if self.evolve.teacher == "llm" and self.models.teacher.provider == "local":

@@ -88,6 +88,23 @@ def test_shares_are_met_within_one_unit_or_the_guaranteed_one(
 
 
 @quick
+@given(st.lists(st.integers(1, 30), min_size=1, max_size=6), shares(), st.integers(0, 9))
+def test_every_answer_is_spread_over_the_pools(
+    counts: list[int], parts: tuple[float, float, float], seed: int
+) -> None:
+    keys = [(answer, f"{answer}-{number}") for answer, n in enumerate(counts) for number in range(n)]
+    values = [{"question_id": name, "unit_id": name, "answer": str(answer)} for answer, name in keys]
+    fixed = {"task_type": "t", "question": "?"}
+    pools = split_pools(
+        make_units(Question.model_validate({**fixed, **value}) for value in values), parts, seed
+    )
+    for pool in (pools.diagnosis, pools.validation, pools.test):
+        for answer, n in enumerate(counts):
+            found = sum(unit_id.startswith(f"{answer}-") for unit_id in pool)
+            assert abs(found - n * len(pool) / sum(counts)) <= 2
+
+
+@quick
 @given(benchmarks(), benchmarks(), st.integers(0, 9))
 def test_units_of_other_types_do_not_move_a_split(
     questions: list[Question], more: list[Question], seed: int

@@ -102,6 +102,7 @@ def cases(draw: st.DrawFn, least: int = 1) -> Case:
         min_discordant=draw(st.sampled_from((1, 3, 8))),
         delta_min=draw(st.sampled_from((0.0, 0.2))),
         guard_err=draw(st.sampled_from((0.1, 0.5))),
+        futility=0,
     )
     return Case(tuple(baseline), tuple(candidate), frozenset(known), config)
 
@@ -202,11 +203,26 @@ def test_futile_only_if_even_all_remaining_wins_would_not_do(case: Case) -> None
         return
     seen = used(decision)
     open_units = sum(b is not None and b < 1 for k, b in enumerate(case.baseline) if k not in seen)
-    wins, losses = decision.numbers.wins + open_units, decision.numbers.losses
-    config = case.config
+    config, wins = case.config, decision.numbers.wins + open_units
+    # Where fewer units than asked for tell the two apart, the others could only be losses
+    losses = max(decision.numbers.losses, config.min_discordant - wins)
     no_evidence = exact_e(wins, losses) < config.e_provisional + CLOSE
     no_net_wins = exact_e(wins, losses) < config.e_confirm + CLOSE and wins - losses < config.w_net_min
     assert no_evidence or no_net_wins
+
+
+@quick
+@given(cases(), st.sampled_from((0.1, 0.3, 0.6)), st.integers(2, 30))
+def test_futility_only_rejects_sooner(case: Case, futility: float, in_flight: int) -> None:
+    """Whatever else the gate says with it, it says without it; and it does not depend on concurrency."""
+    hurried = replace(case, config=case.config.model_copy(update={"futility": futility}))
+    decision = hurried.climb()
+    assert hurried.climb(in_flight) == decision
+    whole = case.climb()
+    if decision.stop_reason == "futile":
+        assert len(decision.evidence) <= len(whole.evidence)
+    else:
+        assert decision.action == "inconclusive" or decision == whole
 
 
 @quick
@@ -282,7 +298,13 @@ def test_the_gate_accepts_fair_coins_within_its_bounds(
 ) -> None:
     """All 2^8 ladders of eight units that are won or lost by a fair coin, with the least other demands."""
     config = Gate(
-        rung=rung, e_confirm=e_confirm, e_provisional=e_provisional, min_discordant=1, w_net_min=0, n_max=8
+        rung=rung,
+        e_confirm=e_confirm,
+        e_provisional=e_provisional,
+        min_discordant=1,
+        w_net_min=0,
+        n_max=8,
+        futility=0,
     )
     side: Callable[[bool], float] = lambda won: 1.0 if won else 0.0
     actions = [

@@ -4,8 +4,10 @@ import pytest
 
 from skillmake.agent.extract import extract_choice, extract_free
 from skillmake.agent.graders import make_grader, word_f1
+from skillmake.agent.render import build_messages
 from skillmake.errors import ConfigError, DataError
 from skillmake.questions import Question
+from skillmake.skilltext import Example, with_examples
 from tests.worlds import question
 
 OPTIONS = ["refund", "refund status", "cancel"]
@@ -107,3 +109,43 @@ def test_a_users_grader_that_fails_names_the_question() -> None:
 def test_an_answer_that_is_no_number_is_the_datas_fault() -> None:
     with pytest.raises(DataError, match="is not a number"):
         make_grader("numeric")("3", free("three"))
+
+
+HEAD = "---\nname: alpha\ndescription: d\n---\n\n## Rules\n\n- Be brief.\n"
+SHOWN = with_examples(
+    HEAD,
+    [
+        Example("My card was lost", "no"),
+        Example("Is the blue boat so?", "yes"),
+        Example("Is u1 the one?", "no"),
+    ],
+)
+
+
+@pytest.mark.parametrize(
+    ("most", "expected"),
+    [
+        (None, ["My card was lost", "Is the blue boat so?", "Is u1 the one?"]),
+        (3, ["My card was lost", "Is the blue boat so?", "Is u1 the one?"]),
+        # "Is u1 so?" shares u1 and is with one of them, is and so with the other, nothing with the first;
+        # a word that fewer texts have weighs more, and the shorter text has less besides it
+        (2, ["Is the blue boat so?", "Is u1 the one?"]),
+        (1, ["Is u1 the one?"]),
+    ],
+)
+def test_the_nearest_examples_are_shown_and_the_nearest_comes_last(
+    most: int | None, expected: list[str]
+) -> None:
+    messages = build_messages(question("u1"), "Sort.", SHOWN, "system", most)
+    assert (
+        messages[0]["content"] == "Sort.\n\n## Rules\n\n- Be brief.\n\nAnswer with exactly one of: yes; no."
+    )
+    assert [m["content"] for m in messages[1:-1] if m["role"] == "user"] == expected
+    assert messages[-2]["content"] == "no"
+    assert messages[-1] == {"role": "user", "content": "Is u1 so?"}
+
+
+def test_options_may_stand_with_the_question() -> None:
+    messages = build_messages(question("u1"), "Sort.", HEAD)
+    assert messages[0]["content"] == "Sort.\n\n## Rules\n\n- Be brief."
+    assert messages[1]["content"].startswith("Is u1 so?\n\nOptions:\n- yes\n- no\n")

@@ -143,6 +143,7 @@ def test_all_problems_are_listed_at_once() -> None:
             "models.student: the embedded model runs at temperature 0 only",
         ),
         ({"gate": {"replicates": 2}}, "gate.replicates > 1 needs models.student.temperature > 0"),
+        ({"gate": {"fresh_baseline": True}}, "gate.fresh_baseline needs models.student.temperature > 0"),
         ({"evolve": {"teacher": "llm"}}, "evolve.teacher: llm needs a capable models.teacher"),
     ],
 )

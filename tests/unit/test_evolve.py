@@ -8,10 +8,11 @@ from typing import NamedTuple
 import pytest
 
 from skillmake.artifacts import sha256
+from skillmake.candidate import Candidate
 from skillmake.config.endpoints import ModelConfig
 from skillmake.config.models import Evolve
 from skillmake.edits import Edit
-from skillmake.evolve import Assignment, Candidate, Proposal, Teacher, assign, make_candidate
+from skillmake.evolve import Assignment, Proposal, Teacher, assign, make_candidate
 from skillmake.gate import GateNumbers
 from skillmake.guards import LeakGuard
 from skillmake.llm.cache import CallCache

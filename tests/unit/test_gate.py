@@ -5,11 +5,14 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from skillmake.config.models import Gate
-from skillmake.gate import Decision, Draw, run_gate
+from skillmake.gate import Decision, Draw, Tally, Terms, run_gate
 from skillmake.units import Unit
 from tests.worlds import units
 
-CONFIG = Gate(n_max=40, rung=10, e_confirm=20, e_provisional=2, min_discordant=3, guard_err=0.1)
+CONFIG = Gate(n_max=40, rung=10, e_confirm=20, e_provisional=2, min_discordant=3, guard_err=0.1, futility=0)
+
+
+AT_ONCE = CONFIG.model_copy(update={"rung": 20, "min_discordant": 1})
 
 
 def outcomes(right: str, asked: list[str] | None = None) -> Draw:
@@ -58,7 +61,7 @@ def test_evidence_is_not_read_inside_a_rung() -> None:
 def test_no_change_stops_at_the_bound() -> None:
     """Ten failures, none won: with one unit left even a win gives e = 1.5 < 2."""
     asked: list[str] = []
-    decision = climb("-" * 10 + "+" * 10, "-" * 10 + "+" * 10, Gate(rung=20), asked)
+    decision = climb("-" * 10 + "+" * 10, "-" * 10 + "+" * 10, AT_ONCE, asked)
     assert (decision.action, decision.stop_reason) == ("reject", "futile")
     assert len(asked) == 9
 
@@ -77,20 +80,61 @@ def test_harm_stops_at_a_rung_end() -> None:
 
 
 def test_exhausted() -> None:
-    """Two wins and no loss: e = 7/3 passes, but two discordant units are fewer than three."""
-    decision = climb("--++++++++", "++++++++++")
+    """Three wins are enough until the last unit of the ladder is lost: e(3,1) = 1.3."""
+    decision = climb("---+++++++", "+++++++++-")
     assert (decision.action, decision.stop_reason) == ("reject", "exhausted")
+    assert decision.numbers.e == pytest.approx(1.3)
+
+
+def test_too_few_units_tell_the_two_apart() -> None:
+    """e(2,0) = 7/3 passes, but of fewer than three units: a third could only be a loss, e(2,1) = 0.92."""
+    decision = climb("--++++++++", "++++++++++")
+    assert (decision.action, decision.stop_reason) == ("reject", "futile")
+    assert len(decision.evidence) == 1
+
+
+def test_a_candidate_that_can_hardly_win_stops_early() -> None:
+    """Ten failures, none won: three wins are needed, and with a uniform prior on the win rate m more failures
+    hold three or more with probability m(m-1)(m-2) / (11·10·9): .212 after three ties, .121 after four.
+    """
+    hurried = CONFIG.model_copy(update={"rung": 20, "futility": 0.2})
+    decision = climb("-" * 10 + "+" * 10, "-" * 10 + "+" * 10, hurried)
+    assert (decision.stop_reason, decision.numbers.n) == ("futile", 4)
+
+
+def test_a_close_candidate_is_carried_where_it_may_be() -> None:
+    """Three wins, one loss: e = 1.3 is no accept at 2, but more than nothing."""
+    ladder = [units(10)]
+    sides = outcomes("---+++++++"), outcomes("+++++++++-")
+    decision = run_gate(ladder, *sides, CONFIG, terms=Terms(20, may_carry=True))
+    assert (decision.action, decision.stop_reason) == ("inconclusive", "carried")
+    # On fresh units the count goes on: two more wins make e(5,1) = 2.86
+    prior = Tally(wins=3, losses=1, n=10)
+    later = run_gate(ladder, outcomes("--++++++++"), outcomes("+" * 10), CONFIG, terms=Terms(20, prior))
+    assert (later.action, later.numbers.wins, later.numbers.losses) == ("accept_provisional", 5, 1)
+    assert (later.numbers.n, later.numbers.delta) == (20, 0.2)
+    assert later.numbers.e == pytest.approx(20 / 7, abs=1e-6)
+
+
+def test_another_threshold_than_the_configured_one_may_confirm() -> None:
+    """e(7,0) = 31.9: enough for 20, not for 40."""
+    sides = outcomes("-" * 7 + "+++"), outcomes("+" * 10)
+    assert run_gate([units(10)], *sides, CONFIG, terms=Terms(31)).action == "accept"
+    decision = run_gate([units(10)], *sides, CONFIG, terms=Terms(40))
+    assert (decision.action, decision.confirm_at) == ("accept_provisional", 40)
 
 
 def test_provisional_needs_the_net_wins() -> None:
-    config = Gate(rung=10, w_net_min=4)
+    config = CONFIG.model_copy(update={"w_net_min": 4})
     assert climb("---+++++++", "++++++++++", config).stop_reason == "futile"
     assert climb("----++++++", "++++++++++", config).action == "accept_provisional"
 
 
 def test_shrunk_lift_must_reach_delta_min() -> None:
-    assert climb("---+++++++", "++++++++++", Gate(rung=10, delta_min=0.2)).action == "accept_provisional"
-    assert climb("---+++++++", "++++++++++", Gate(rung=10, delta_min=0.24)).action == "reject"  # 3/13 = .231
+    """Three wins of ten: (3-0)/(10+3) = .231."""
+    for least, action in ((0.23, "accept_provisional"), (0.24, "reject")):
+        config = CONFIG.model_copy(update={"delta_min": least})
+        assert climb("---+++++++", "++++++++++", config).action == action
 
 
 def test_errors_exclude_the_unit_for_both_sides() -> None:

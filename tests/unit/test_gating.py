@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from skillmake.agent.loop import Agent
+from skillmake.candidate import Candidate
 from skillmake.config.endpoints import ModelConfig
 from skillmake.config.models import Agent as AgentConfig
 from skillmake.config.models import Gate
-from skillmake.evolve import Candidate
 from skillmake.gating import gate_candidate
 from skillmake.ladder import build_ladder
 from skillmake.llm.cache import CallCache
@@ -22,7 +22,7 @@ from skillmake.llm.types import CallFailure, ChatRequest, ChatResponse, Provider
 from skillmake.questions import Question
 from skillmake.rehearsal.provider import RehearsalProvider
 from skillmake.rehearsal.world import World, WorldConfig
-from skillmake.settle import GateResult
+from skillmake.settle import GateResult, carry
 from skillmake.state import Best, State, observe
 from skillmake.texts import Texts, Version
 from skillmake.units import Unit, make_units
@@ -30,7 +30,7 @@ from tests.worlds import question, units
 
 PATH = "alpha/SKILL.md"
 HEAD = "---\nname: alpha\ndescription: What it knows.\n---\n\n"
-GATE = Gate(n_max=20, rung=10, e_confirm=20, e_provisional=2, min_discordant=3, guard_err=0.1)
+GATE = Gate(n_max=20, rung=10, e_confirm=20, e_provisional=2, min_discordant=3, guard_err=0.1, futility=0)
 SEED = (1, 0, "alpha")
 
 
@@ -257,6 +257,45 @@ def test_a_known_first_draw_does_not_rule_a_win_by_share_out(hire: Hire) -> None
     assert (result.decision.numbers.wins, result.decision.numbers.n) == (10, 20)
 
 
+def test_a_fresh_baseline_is_drawn_anew_for_each_step(hire: Hire) -> None:
+    """What was known is not looked up, and the draws have numbers that no other step has."""
+    old, pool = "old u03#5 u03#6", units(10)
+    before = known_under(hire(Student(), temperature=1.0), texts(old), pool)
+    student = Student()
+    config = GATE.model_copy(update={"replicates": 2, "fresh_baseline": True})
+    result = gated(
+        hire(student, temperature=1.0),
+        old,
+        f"new {names(*range(10))}",
+        pool,
+        before.model_copy(update={"step": 2}),
+        config,
+    )
+    assert {draw for _, _, draw in student.asked} == {5, 6}
+    assert not any(row.looked_up for row in result.baseline_rows)
+    assert result.decision is not None
+    assert result.decision.numbers.wins == 9  # all but u03, which both draws of the old text have right
+
+
+def test_a_carried_candidate_meets_fresh_units_only(hire: Hire) -> None:
+    """Ladders of 4 of 8 units: three wins and one loss at first, e = 1.3; then one more win, e(4,1) = 1.9."""
+    config = GATE.model_copy(update={"n_max": 4, "rung": 4, "carry_steps": 1})
+    agent, pool = hire(Student()), units(8)
+    ladder = [unit.unit_id for rung in build_ladder(pool, [], {}, {}, config, SEED) for unit in rung]
+    old, new = f"old {ladder[0]}", f"new {' '.join(ladder[1:])}"
+    first = gated(agent, old, new, pool, config=config)
+    assert first.decision is not None
+    assert first.decision.stop_reason == "carried"
+    second = gate_candidate(
+        carry(first.candidate, first.decision), texts(old), state(), pool, agent, config, SEED
+    )
+    assert second.decision is not None
+    assert {row.unit_id for row in second.decision.evidence} <= set(names(*range(8)).split()) - set(ladder)
+    # No fresh unit is left, and one step was all it might be carried
+    assert second.decision.stop_reason in ("futile", "exhausted")
+    assert second.decision.numbers.losses == 1
+
+
 def test_an_error_in_one_draw_of_one_member_excludes_the_unit(hire: Hire) -> None:
     config = GATE.model_copy(update={"replicates": 2, "guard_err": 0.5})
     new = f"new {both(5)} !p4b#1"
@@ -269,14 +308,14 @@ def test_an_error_in_one_draw_of_one_member_excludes_the_unit(hire: Hire) -> Non
 
 @pytest.mark.parametrize("slots", [3, 16])
 def test_neither_decision_nor_rows_depend_on_the_slots(hire: Hire, slots: int) -> None:
-    """Nine failures and no win: after eight only e(1,0) = 1.5 < 2 can be reached; a ninth is not kept."""
+    """Nine failures and no win: after seven only two of the three wins can be reached; more are not kept."""
     student = Student()
     serial = gated(hire(Student()), "old u09", "new", units(10))
     wide = gated(hire(student, slots=slots), "old u09", "new", units(10))
     assert wide == serial
     assert serial.decision is not None
-    assert len(serial.candidate_rows) == len(serial.decision.evidence) == 8
-    assert sides(student)[1] > 8
+    assert len(serial.candidate_rows) == len(serial.decision.evidence) == 7
+    assert sides(student)[1] > 7
 
 
 def test_in_the_known_truth_world_all_rules_are_confirmed_and_none_are_not(hire: Hire) -> None:
@@ -293,7 +332,9 @@ def test_in_the_known_truth_world_all_rules_are_confirmed_and_none_are_not(hire:
     for kind in ("useful", "useless"):
         text = HEAD + "\n".join(task_type.sentences[kind]) + "\n"
         candidate = tried("", task_type=task_type.name, path=path, text=text)
-        result = gate_candidate(candidate, seed, state(), pool, agent, Gate(n_max=20, rung=20), SEED)
+        result = gate_candidate(
+            candidate, seed, state(), pool, agent, Gate(n_max=20, rung=20, futility=0), SEED
+        )
         assert result.decision is not None
         actions[kind] = result.decision.action
     assert actions == {"useful": "accept", "useless": "reject"}

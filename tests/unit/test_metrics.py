@@ -6,7 +6,7 @@ import pytest
 
 from skillmake.agent.loop import Prediction
 from skillmake.benchmark import Benchmark, Split
-from skillmake.evolve import Candidate
+from skillmake.candidate import Candidate
 from skillmake.gate import Action, Decision, GateNumbers, StopReason
 from skillmake.metrics import (
     RunFiles,
@@ -27,7 +27,7 @@ from skillmake.state import Best
 from skillmake.texts import Texts, Version
 from skillmake.units import make_units
 from tests import worlds
-from tests.worlds import question, units
+from tests.worlds import ASKED, question, units
 
 TEXTS = Texts(
     skills=Version.of({"alpha/SKILL.md": "text"}, None, "seed"),
@@ -57,7 +57,9 @@ def gate(
     baseline: Sequence[Prediction] = (),
     after: Sequence[Prediction] = (),
 ) -> GateResult:
-    decision = action and Decision(action=action, stop_reason=reason, numbers=numbers or GateNumbers())
+    decision = action and Decision(
+        action=action, stop_reason=reason, numbers=numbers or GateNumbers(), **ASKED
+    )
     tried = tried or candidate()
     return GateResult(
         task_type=tried.task_type,

@@ -5,16 +5,16 @@ from collections.abc import Sequence
 import pytest
 
 from skillmake.agent.loop import Observation, Prediction
+from skillmake.candidate import Candidate
 from skillmake.edits import Edit, EditReport, Status
 from skillmake.errors import DataError
-from skillmake.evolve import Candidate
-from skillmake.gate import Action, Decision, GateNumbers, StopReason
+from skillmake.gate import Action, Decision, EvidenceRow, GateNumbers, StopReason
 from skillmake.settle import GateResult, check_one_type_per_file, fold_rollout, settle
 from skillmake.state import Best, RejectedEdit, State
 from skillmake.texts import Texts, Version
 from skillmake.units import make_units
 from tests import worlds
-from tests.worlds import question, units
+from tests.worlds import ASKED, question, units
 
 ALPHA, BETA, DEFAULT = "alpha/SKILL.md", "beta/SKILL.md", "default-strategy/SKILL.md"
 TEXTS = Texts(
@@ -65,7 +65,7 @@ def gate(
     baseline: Sequence[Prediction] = (),
     after: Sequence[Prediction] = (),
 ) -> GateResult:
-    decision = action and Decision(action=action, stop_reason=STOPS[action], numbers=NUMBERS)
+    decision = action and Decision(action=action, stop_reason=STOPS[action], numbers=NUMBERS, **ASKED)
     return GateResult(
         task_type=task_type,
         candidate=tried or candidate(task_type, f"{task_type}/SKILL.md"),
@@ -197,7 +197,35 @@ def test_inconclusive_is_neither_accepted_nor_put_on_the_rejected_list() -> None
     before = state(rejected={"alpha": (rejection("before"),)})
     after, texts = settle(before, TEXTS, [gate("inconclusive", after=[row("u00", True)])], NO_UNITS, 1)
     assert texts == TEXTS
-    assert after == before.model_copy(update={"step": 1})
+    assert after == before.model_copy(update={"step": 1, "ledger": after.ledger})
+    assert [(row.task_type, row.action, row.step) for row in after.ledger] == [("alpha", "inconclusive", 1)]
+
+
+def test_a_carried_candidate_goes_on_without_the_units_that_judged_it() -> None:
+    tried = candidate("alpha", ALPHA).model_copy(update={"pack_units": ("u09",), "calls": ("paid",)})
+    close = gate("inconclusive", tried=tried)
+    assert close.decision is not None
+    evidence = [
+        EvidenceRow(unit_id=name, rung=0, position=k, baseline=0, candidate=1, outcome="win")
+        for k, name in enumerate(("u03", "u01"))
+    ]
+    decision = close.decision.model_copy(update={"stop_reason": "carried", "evidence": tuple(evidence)})
+    carried = close.model_copy(update={"decision": decision})
+    after, texts = settle(state(), TEXTS, [carried], NO_UNITS, 1)
+    assert (texts, after.rejected) == (TEXTS, {})
+    waiting = after.carried["alpha"]
+    assert waiting.pack_units == ("u01", "u03", "u09")
+    assert (waiting.prior.wins, waiting.prior.losses, waiting.prior.n) == (
+        NUMBERS.wins,
+        NUMBERS.losses,
+        NUMBERS.n,
+    )
+    assert (waiting.steps_carried, waiting.calls) == (1, ())  # its calls are paid and counted already
+    # Whatever the next gate says, it waits no more; an untried type keeps its own
+    later, _ = settle(after, TEXTS, [gate("reject", tried=waiting)], NO_UNITS, 2)
+    assert later.carried == {}
+    untouched, _ = settle(after, TEXTS, [gate("reject", "beta")], NO_UNITS, 2)
+    assert untouched.carried == after.carried
 
 
 @pytest.mark.parametrize("action", ["accept", "accept_provisional", "reject", "inconclusive"])

@@ -26,7 +26,7 @@ TEXTS = Texts(
     skills=Version.of({ALPHA: "new alpha", BETA: "new beta"}, "parent", "step 4: beta"),
     prompts=Version.of({"system.md": "Answer."}, None, "seed"),
 )
-SLOW = Slow(e_rollback=5, gamma=0.25)
+SLOW = Slow(e_rollback=5, e_keep=0, gamma=0.25)
 EDITS = (Edit(op="add", text="one"), Edit(op="add", text="two"))
 
 
@@ -78,10 +78,12 @@ def full(right: str, of: list[Unit] | None = None) -> Validation:
     return validate(TEXTS, rows(right), of if of is not None else units(len(right)))
 
 
-def after_r(before: State, right: str, cooldown: int = 3) -> tuple[State, Texts, list[str]]:
+def after_r(
+    before: State, right: str, cooldown: int = 3, slow: Slow = SLOW
+) -> tuple[State, Texts, list[str]]:
     """Write R back and settle the probations."""
     of, r = units(len(right)), full(right)
-    after, texts, found = settle_probations(write_back(before, r, of), TEXTS, r, of, SLOW, cooldown)
+    after, texts, found = settle_probations(write_back(before, r, of), TEXTS, r, of, slow, cooldown)
     return after, texts, [outcome.outcome for outcome in found]
 
 
@@ -148,6 +150,21 @@ def test_a_rollback_restores_file_and_snapshot_and_lists_the_edits() -> None:
     assert entry.numbers.delta == -0.6
     (note,) = after.versions
     assert (note.digest, note.parent, note.epoch) == (texts.skills.digest, TEXTS.skills.digest, 1)
+
+
+@pytest.mark.parametrize(
+    ("before", "right", "outcome"),
+    [
+        ("---+++", "++++++", "confirmed"),  # e(3,0) = 3.75
+        ("---+++", "+++--+", "rolled_back"),  # e(3,2) = 0.7: no harm shown, and no gain either
+        ("++++++", "++++++", "rolled_back"),  # nothing differs: e(0,0) = 1
+        ("??????", "++++++", "confirmed"),  # nothing was known before, so there is nothing to compare
+    ],
+)
+def test_a_version_on_probation_must_keep_its_evidence(before: str, right: str, outcome: str) -> None:
+    slow = SLOW.model_copy(update={"e_keep": 1.25})
+    _, _, outcomes = after_r(state(probations={ALPHA: probation(before)}), right, slow=slow)
+    assert outcomes == [outcome]
 
 
 def test_a_rollback_is_added_to_what_was_rejected_before() -> None:

@@ -160,3 +160,18 @@ def test_nothing_left_lists_every_type_with_its_counts() -> None:
     assert "a: fewer than" in caught.value.message
     assert "(1 diagnosis, 2 validation units)" in caught.value.message
     assert "(3 diagnosis, 4 validation units)" in caught.value.message
+
+
+def test_each_answer_has_its_share_of_every_pool() -> None:
+    # 20 units of answer a, 12 of b, 8 of c, shares ½, ¼, ¼: blocks of whole fours are split exactly
+    answers = {"a": 20, "b": 12, "c": 8}
+    found = make_units(
+        question(f"{answer}{number}").model_copy(update={"answer": answer})
+        for answer, n in answers.items()
+        for number in range(n)
+    )
+    pools = split_pools(found, (0.5, 0.25, 0.25), 1)
+    for pool, share in ((pools.diagnosis, 0.5), (pools.validation, 0.25), (pools.test, 0.25)):
+        assert {answer: sum(unit.startswith(answer) for unit in pool) for answer in answers} == {
+            answer: n * share for answer, n in answers.items()
+        }
