@@ -1,6 +1,7 @@
 """The slow update at an epoch's end: validation, probations, best, p̂ (SPEC §7, steps 1-5 and 10)."""
 
 from collections.abc import Sequence
+from typing import Literal
 
 from skillmake.agent.loop import Prediction
 from skillmake.artifacts import Artifact
@@ -22,6 +23,8 @@ from skillmake.state import (
 from skillmake.texts import Texts
 from skillmake.units import Unit
 
+ProbationEnd = Literal["confirmed", "open", "rolled_back"]
+
 
 class Validation(Artifact):
     """Full validation R of one version; `accuracy` in units, overall and by type."""
@@ -42,7 +45,7 @@ class ProbationOutcome(Artifact):
     regressed: int
     e: float
     e_harm: float
-    outcome: str
+    outcome: ProbationEnd
 
 
 class ProbationReport(Artifact):
@@ -88,43 +91,59 @@ def write_back(state: State, validation: Validation, units: Sequence[Unit]) -> S
 def settle_probations(
     state: State, texts: Texts, validation: Validation, units: Sequence[Unit], slow: Slow, cooldown_steps: int
 ) -> tuple[State, Texts, list[ProbationOutcome]]:
-    """Confirm or roll back every open probation, in alphabetical order of file (SPEC §7.4).
-
-    Beyond SPEC, a version whose evidence over the whole validation is below `slow.e_keep` is rolled back too:
-    the units that its gate did not ask are the fresh look that a provisional accept was waiting for.
-    """
+    """Confirm, keep open or roll back every probation, in alphabetical order of file (SPEC §7.4)."""
     now = outcomes_by_unit(units, validation.rows)
     reports = []
+    still_open = {}
     for path in sorted(state.probations):
         probation = state.probations[path]
         before = unit_outcomes(units, probation.snapshot)
         pairs = [(was, now[unit]) for unit, was in before.items() if unit in now and was is not None]
-        improved, regressed = pairs.count((False, True)), pairs.count((True, False))
-        harm = e_value(regressed, improved)
-        gain = e_value(improved, regressed)
-        rolled_back = harm >= slow.e_rollback or (bool(pairs) and gain < slow.e_keep)
-        if rolled_back:
-            numbers = GateNumbers(
-                wins=improved,
-                losses=regressed,
-                n=len(pairs),
-                e=round(gain, 6),
-                e_harm=round(harm, 6),
-                delta=round((improved - regressed) / len(pairs), 6) if pairs else 0.0,
-            )
+        numbers = _flips(pairs)
+        outcome = probation_outcome(numbers, slow, probation.validations + 1)
+        if outcome == "rolled_back":
             state, texts = _roll_back(state, texts, probation, numbers, cooldown_steps)
+        elif outcome == "open":
+            still_open[path] = probation.model_copy(update={"validations": probation.validations + 1})
         reports.append(
             ProbationOutcome(
                 task_type=probation.task_type,
                 path=path,
-                improved=improved,
-                regressed=regressed,
-                e=round(gain, 6),
-                e_harm=round(harm, 6),
-                outcome="rolled_back" if rolled_back else "confirmed",
+                improved=numbers.wins,
+                regressed=numbers.losses,
+                e=numbers.e,
+                e_harm=numbers.e_harm,
+                outcome=outcome,
             )
         )
-    return state.model_copy(update={"probations": {}}), texts, reports
+    return state.model_copy(update={"probations": still_open}), texts, reports
+
+
+def probation_outcome(numbers: GateNumbers, slow: Slow, validations: int) -> ProbationEnd:
+    """What full validation number `validations` says about a version on probation.
+
+    SPEC §7.4 rolls back on evidence of harm (`slow.e_rollback`). Beyond it, evidence of gain has to hold over
+    the whole validation pool, of which the gate saw a part: `slow.e_keep` confirms, less than `slow.e_drop`
+    rolls back, and what lies between stays open for `slow.probation_epochs`. Without it one useless edit in
+    ten survives (benchmarks/gate_calibration.md).
+    """
+    if numbers.e_harm >= slow.e_rollback:
+        return "rolled_back"
+    if numbers.e >= slow.e_keep or numbers.n == 0:
+        return "confirmed"
+    return "rolled_back" if numbers.e < slow.e_drop or validations >= slow.probation_epochs else "open"
+
+
+def _flips(pairs: Sequence[tuple[bool, bool]]) -> GateNumbers:
+    improved, regressed = pairs.count((False, True)), pairs.count((True, False))
+    return GateNumbers(
+        wins=improved,
+        losses=regressed,
+        n=len(pairs),
+        e=round(e_value(improved, regressed), 6),
+        e_harm=round(e_value(regressed, improved), 6),
+        delta=round((improved - regressed) / len(pairs), 6) if pairs else 0.0,
+    )
 
 
 def _roll_back(

@@ -27,7 +27,7 @@ class Probation(Artifact):
 
     `anchor_text`: the file before the merge; `snapshot`: what was known of the type's
     validation questions then;
-    `edits`: all accepted edits of the file since.
+    `edits`: all accepted edits of the file since; `validations`: full validations it has lasted.
     """
 
     task_type: str
@@ -37,6 +37,7 @@ class Probation(Artifact):
     snapshot: dict[str, Observation]
     edits: tuple[Edit, ...]
     opened_step: int
+    validations: int = 0
 
 
 class VersionNote(Artifact):

@@ -138,7 +138,7 @@ class Gate(Section):
     w_net_min: int = Field(1, ge=0, description="Smallest W - L of a provisional candidate.")
     min_discordant: int = Field(3, ge=1, description="Fewest units that tell the two apart before an accept.")
     futility: float = Field(
-        0.3,
+        0.25,
         ge=0,
         lt=1,
         description="A candidate whose chance of enough wins is smaller is rejected early; 0 waits until "
@@ -189,10 +189,18 @@ class Slow(Section):
         5.0, gt=1, description="Mirrored evidence from which a version on probation is rolled back."
     )
     e_keep: float = Field(
+        3.0,
+        ge=0,
+        description="Evidence in full validation that ends a probation well; 0 ends every probation at the "
+        "first one that does not roll it back.",
+    )
+    e_drop: float = Field(
         1.25,
         ge=0,
-        description="Evidence that a version on probation needs in full validation, or it is rolled back; "
-        "0 asks for none.",
+        description="A version on probation whose evidence in full validation is smaller is rolled back.",
+    )
+    probation_epochs: int = Field(
+        3, ge=1, description="Full validations that a probation may last before it is rolled back."
     )
     gamma: float = Field(
         0.5, gt=0, le=1, description="Weight of an epoch's outcomes in the moving average p̂ of a unit."

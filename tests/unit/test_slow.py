@@ -153,18 +153,26 @@ def test_a_rollback_restores_file_and_snapshot_and_lists_the_edits() -> None:
 
 
 @pytest.mark.parametrize(
-    ("before", "right", "outcome"),
+    ("before", "right", "lasted", "outcome"),
     [
-        ("---+++", "++++++", "confirmed"),  # e(3,0) = 3.75
-        ("---+++", "+++--+", "rolled_back"),  # e(3,2) = 0.7: no harm shown, and no gain either
-        ("++++++", "++++++", "rolled_back"),  # nothing differs: e(0,0) = 1
-        ("??????", "++++++", "confirmed"),  # nothing was known before, so there is nothing to compare
+        ("---+++", "++++++", 0, "confirmed"),  # e(3,0) = 3.75
+        ("----++", "++++-+", 0, "open"),  # e(4,1) = 1.9: neither 3 nor below 1.25
+        ("----++", "++++-+", 1, "open"),
+        ("----++", "++++-+", 2, "rolled_back"),  # the third validation is the last
+        ("---+++", "+++--+", 0, "rolled_back"),  # e(3,2) = 0.7: no harm shown, and no gain either
+        ("++++++", "++++++", 0, "rolled_back"),  # nothing differs: e(0,0) = 1
+        ("??????", "++++++", 0, "confirmed"),  # nothing was known before, so there is nothing to compare
     ],
 )
-def test_a_version_on_probation_must_keep_its_evidence(before: str, right: str, outcome: str) -> None:
-    slow = SLOW.model_copy(update={"e_keep": 1.25})
-    _, _, outcomes = after_r(state(probations={ALPHA: probation(before)}), right, slow=slow)
+def test_a_version_on_probation_must_keep_its_evidence(
+    before: str, right: str, lasted: int, outcome: str
+) -> None:
+    slow = SLOW.model_copy(update={"e_keep": 3, "e_drop": 1.25, "probation_epochs": 3})
+    waiting = probation(before).model_copy(update={"validations": lasted})
+    after, texts, outcomes = after_r(state(probations={ALPHA: waiting}), right, slow=slow)
     assert outcomes == [outcome]
+    assert [p.validations for p in after.probations.values()] == ([lasted + 1] if outcome == "open" else [])
+    assert (texts == TEXTS) == (outcome != "rolled_back")
 
 
 def test_a_rollback_is_added_to_what_was_rejected_before() -> None:
