@@ -80,7 +80,7 @@ def ours(gate: Gate, slow: Slow, p_hat: dict[str, float] | None = None) -> Rule:
     return rule
 
 
-def mean_is_higher(baseline: Array, candidate: Array, rng: Generator) -> Verdict:
+def mean_is_higher(baseline: Array, candidate: Array, _rng: Generator) -> Verdict:
     return _peer(candidate.mean() > baseline.mean(), len(baseline))
 
 
@@ -89,7 +89,7 @@ def minibatch_of_3(baseline: Array, candidate: Array, rng: Generator) -> Verdict
     return _peer(candidate[chosen].sum() > baseline[chosen].sum(), 3)
 
 
-def one_standard_error(baseline: Array, candidate: Array, rng: Generator) -> Verdict:
+def one_standard_error(baseline: Array, candidate: Array, _rng: Generator) -> Verdict:
     """Paired: the mean difference is above one standard error of itself."""
     difference = candidate.astype(int) - baseline.astype(int)
     error = difference.std(ddof=1) / len(difference) ** 0.5

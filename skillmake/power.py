@@ -1,4 +1,4 @@
-"""What the configured gate can see: simulated candidates through the very gate of the training (SPEC §6.1)."""
+"""What the configured gate can see: simulated candidates at the very gate of the training (SPEC §6.1)."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
@@ -64,14 +64,12 @@ def gate_rates(
 ) -> GateRates:
     """Gate every (baseline, candidate) pair, each with a ladder of its own."""
     decisions = [play(*pair, config, (*seed, k)) for k, pair in enumerate(pairs)]
-    share = {
-        action: sum(d.action == action for d in decisions) for action in ("accept", "accept_provisional")
-    }
+    actions = [decision.action for decision in decisions]
     runs = max(1, len(decisions))
     return GateRates(
         runs=len(decisions),
-        confirmed=round(share["accept"] / runs, 6),
-        provisional=round(share["accept_provisional"] / runs, 6),
+        confirmed=round(actions.count("accept") / runs, 6),
+        provisional=round(actions.count("accept_provisional") / runs, 6),
         units=round(sum(d.numbers.n for d in decisions) / runs, 3),
     )
 
