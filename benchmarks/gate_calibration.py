@@ -113,11 +113,12 @@ The standard error of a share p is sqrt(p(1-p)/{runs}): .004 at .03.
 ## 40 validation units
 
 A candidate that is no better (another text, the same truth): how often our gate confirms it, lets it in
-provisionally, and what survives its probation; how often peers accept it. Units asked of a no-op (the same text),
-of a candidate that is no better, of one at +12 points. Power of our gate at three lifts. Noise 0 is temperature 0.
+provisionally, and what survives its probation; how often peers accept it. Units asked of a no-op (the same
+text), of a candidate that is no better, of one at +12 points. Power of our gate at three lifts. Noise 0 is
+temperature 0.
 
-| noise | churn | accuracy | false confirm | false provisional | false survivors | mean higher | minibatch 3 | 1 SE \
-| units no-op | units no better | units +12 | +8 | +12 | +15 |"""
+| noise | churn | accuracy | false confirm | false provisional | false survivors \\
+| mean higher | minibatch 3 | 1 SE | units no-op | units no better | units +12 | +8 | +12 | +15 |"""
 PEER_HEAD = """
 ## The rules side by side (accuracy .6, churn .05, temperature 0)
 

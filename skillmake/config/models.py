@@ -138,7 +138,7 @@ class Gate(Section):
     w_net_min: int = Field(1, ge=0, description="Smallest W - L of a provisional candidate.")
     min_discordant: int = Field(3, ge=1, description="Fewest units that tell the two apart before an accept.")
     futility: float = Field(
-        0.25,
+        0.35,
         ge=0,
         lt=1,
         description="A candidate whose chance of enough wins is smaller is rejected early; 0 waits until "
@@ -200,7 +200,7 @@ class Slow(Section):
         description="A version on probation whose evidence in full validation is smaller is rolled back.",
     )
     probation_epochs: int = Field(
-        3, ge=1, description="Full validations that a probation may last before it is rolled back."
+        2, ge=1, description="Full validations that a probation may last before it is rolled back."
     )
     gamma: float = Field(
         0.5, gt=0, le=1, description="Weight of an epoch's outcomes in the moving average p̂ of a unit."
