@@ -117,7 +117,7 @@ provisionally, and what survives its probation; how often peers accept it. Units
 text), of a candidate that is no better, of one at +12 points. Power of our gate at three lifts. Noise 0 is
 temperature 0.
 
-| noise | churn | accuracy | false confirm | false provisional | false survivors \\
+| noise | churn | accuracy | false confirm | false provisional | false survivors \
 | mean higher | minibatch 3 | 1 SE | units no-op | units no better | units +12 | +8 | +12 | +15 |"""
 PEER_HEAD = """
 ## The rules side by side (accuracy .6, churn .05, temperature 0)
