@@ -1,4 +1,4 @@
-"""What the configured gate can see: simulated candidates through the very gate of the training (SPEC §6.1)."""
+"""What the configured gate can see: simulated candidates through the gate of the training (SPEC §6.1)."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache

@@ -1,4 +1,4 @@
-"""What the configured gate can see: candidates whose fate is known by hand, and simulated ones (SPEC §6.1)."""
+"""What the configured gate can see: candidates whose fate is known by hand; simulated ones (SPEC §6.1)."""
 
 from math import comb
 
