@@ -5,8 +5,10 @@ from typing import Annotated
 
 import typer
 
+from skillmake.artifacts import canonical, write_text
 from skillmake.config.load import load_config
 from skillmake.config.models import Config
+from skillmake.errors import DataError
 
 DEFAULT_PARAMS = Path("params.yaml")
 ParamsFiles = Annotated[
@@ -18,6 +20,7 @@ ParamsFiles = Annotated[
 def register(app: typer.Typer) -> None:
     """Add these commands to the command line."""
     app.command()(plan)
+    app.command("aa-test")(aa_test_command)
 
 
 def plan(
@@ -37,6 +40,34 @@ def plan(
 
     assumed = Assumed(accuracy, churn, power)
     typer.echo(plan_text(Start.of(_config(params)), assumed), nl=False)
+
+
+def aa_test_command(
+    params: ParamsFiles = None,
+    draws: Annotated[int, typer.Option(help="How often each validation unit is asked.")] = 2,
+    repeats: Annotated[int, typer.Option(help="No-ops sent through the gate, per task type.")] = 500,
+    out: Annotated[Path | None, typer.Option(help="Where the numbers go, as JSON.")] = None,
+) -> None:
+    """Send the seed texts through the gate as their own candidate: how often is it fooled?"""
+    from skillmake.aa import aa_test, aa_text
+    from skillmake.agent.factory import open_student
+    from skillmake.start import Start
+
+    start = Start.of(_config(params))
+    with open_student(
+        start.config, cache_dir=start.cache_dir, log_dir=start.log_dir, log_name="aa-test"
+    ) as agent:
+        found = aa_test(start, agent, draws, repeats)
+    typer.echo(aa_text(found), nl=False)
+    if out is not None:
+        _write(out, canonical(found))
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        write_text(path, text)
+    except OSError as error:
+        raise DataError(f"{path}: cannot be written: {error.strerror}", "see --out") from None
 
 
 def _config(files: list[Path] | None) -> Config:

@@ -94,7 +94,7 @@ def assumptions(config: Config, assumed: Assumed, steps: int, runs: int) -> list
         f"ladder: validation units{outside}, at most gate.n_max = {gate.n_max}",
         f"each lift: {runs} simulated candidates, with one draw of a unit for each side and nothing carried",
         "exactly: from an empty cache; at most: an answer to the same text is not paid again",
-        f"steps: {steps} in each epoch, with {assumed.accuracy:g} of each type right; early stop makes it less",
+        f"steps: {steps} in each epoch, with {assumed.accuracy:g} right; an early stop saves some",
         "gates: a candidate per type and step, on the larger of the two mean numbers of units; "
         f"its baseline is {baseline}",
         f"prompts: four characters a token, rendered with the seed texts; {prompts}",
