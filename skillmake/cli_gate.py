@@ -58,9 +58,9 @@ def aa_test_command(
         start.config, cache_dir=start.cache_dir, log_dir=start.log_dir, log_name="aa-test"
     ) as agent:
         found = aa_test(start, agent, draws, repeats)
-    typer.echo(aa_text(found), nl=False)
     if out is not None:
         _write(out, canonical(found))
+    typer.echo(aa_text(found), nl=False)
 
 
 def _write(path: Path, text: str) -> None:
