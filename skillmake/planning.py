@@ -118,7 +118,8 @@ def plan_types(start: Start, assumed: Assumed, batches: Trial, runs: int = SIMUL
     for batch in batches.batches:
         check_one_type_per_file(sorted({unit.task_type for unit in batch}), start.texts)
     blind = [_counts(start, task_type, k, batches) for k, task_type in enumerate(start.benchmark.trainable)]
-    _refuse_if_blind(blind)
+    if start.config.train.epochs:  # without an epoch the run only measures the seed
+        _refuse_if_blind(blind)
     lengths = sorted({plan.ladder for plan in blind if plan.acceptable})
     sights = {n: sight(n, start.config, assumed, runs) for n in lengths}
     return [plan.model_copy(update=dict(sights[plan.ladder])) if plan.acceptable else plan for plan in blind]
@@ -152,7 +153,7 @@ def _counts(start: Start, task_type: str, number: int, batches: Trial) -> TypePl
     dealt = batches.in_batch(task_type)
     batch = ceil(sum(dealt) / len(dealt)) if dealt else 0
     ladder = min(gate.n_max, validation + (diagnosis - batch if gate.use_diagnosis else 0))
-    first_test = confirm_threshold((), number + 1, gate)
+    confirm_wins = fewest_wins(confirm_threshold((), number + 1, gate), 0, ladder, gate)
     return TypePlan(
         task_type=task_type,
         diagnosis=diagnosis,
@@ -160,8 +161,8 @@ def _counts(start: Start, task_type: str, number: int, batches: Trial) -> TypePl
         batch=batch,
         ladder=ladder,
         gates=len(dealt),
-        accept_wins=fewest_wins(gate.e_provisional, gate.w_net_min, ladder, gate),
-        confirm_wins=fewest_wins(first_test, 0, ladder, gate),
+        accept_wins=min(confirm_wins, fewest_wins(gate.e_provisional, gate.w_net_min, ladder, gate)),
+        confirm_wins=confirm_wins,
     )
 
 

@@ -94,6 +94,16 @@ def test_a_run_that_can_accept_nothing_is_refused_with_the_counts_of_each_type()
     assert "gate.min_discordant" in caught.value.hint
 
 
+def test_without_an_epoch_there_is_nothing_to_refuse() -> None:
+    found = plans(start(SIZES, gate={"min_discordant": 11}, train={"epochs": 0}))
+    assert [plan.acceptable for plan in found] == [False, False]
+
+
+def test_what_is_confirmed_needs_no_net_wins() -> None:
+    (alpha, _) = plans(start(SIZES, gate={"w_net_min": 30}))
+    assert (alpha.accept_wins, alpha.confirm_wins) == (7, 7)
+
+
 def test_a_type_that_can_accept_nothing_is_kept_beside_one_that_can() -> None:
     alpha, beta = plans(start({**SIZES, "beta": (8, 6, 7)}, gate={"min_discordant": 8}))
     assert alpha.acceptable
