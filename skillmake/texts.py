@@ -1,9 +1,10 @@
 """The texts that are trained: skill files and prompts, as immutable versions (SPEC §2)."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from skillmake.artifacts import Artifact, digest
+from skillmake.config.models import Data
 from skillmake.errors import DataError
 from skillmake.questions import slug
 from skillmake.skilltext import parse_skill
@@ -66,6 +67,12 @@ def is_default(path: str) -> bool:
     return path == f"{DEFAULT_SKILL}/SKILL.md"
 
 
+def seed_texts(data: Data, trainable: Sequence[str]) -> Texts:
+    """What training starts from: the seed, with a skill file per trainable type if that is wanted."""
+    texts = read_seed(Path(data.skills), Path(data.prompts))
+    return own_skills(texts, trainable) if data.own_skill_per_type else texts
+
+
 def read_seed(skills_dir: Path, prompts_dir: Path) -> Texts:
     """The seed texts from two folders; each skill file is checked (DataError with its path)."""
     skills = {}
@@ -84,7 +91,7 @@ def read_seed(skills_dir: Path, prompts_dir: Path) -> Texts:
     )
 
 
-def own_skills(texts: Texts, task_types: list[str]) -> Texts:
+def own_skills(texts: Texts, task_types: Sequence[str]) -> Texts:
     """Give each type without a skill file its own copy of the shared default, under its own name."""
     files = dict(texts.skills.files)
     shared = files.get(f"{DEFAULT_SKILL}/SKILL.md")
