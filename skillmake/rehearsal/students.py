@@ -22,8 +22,10 @@ CASE = re.compile(r"\[case ([a-z0-9]{5})\]")
 TYPE_LINE = re.compile(r"(?im)^\W*task type\W+(.+?)\W*$")
 ANSWER_LINE = re.compile(r"(?im)^\W*(?:answer|assistant|label|a)\W*:\W*(.+)$")
 OPTION_LINE = re.compile(r"(?m)^\W*([A-H]|\d)\W+(.+?)\s*$")
+GIVEN_LINE = re.compile(r"(?im)^\W*given answer\W*:[ \t]*(.+?)\s*$")
 ADHERENCE = ("follow", "adher")
-FAULTS = ("defect", "flaw", "missing", "gap", "fault", "bias", "wrong", "harm")
+BLAME = ("defect",)
+FAULTS = ("flaw", "missing", "gap", "fault", "bias", "wrong", "harm")
 
 
 def chance(*parts: Any) -> float:
@@ -236,26 +238,44 @@ def judge(world: "World", messages: Sequence[Message], schema: Mapping[str, Any]
     text = whole(messages)
     codes = [code for code in CASE.findall(text) if code in world.units]
     counts = Counter(codes)
-    defect = False
+    defect = wrong = False
     if codes:
         unit = world.units[max(reversed(codes), key=lambda code: counts[code])]
         harmed = any(world.harms(s, unit) for s in world.found(text, "harmful", unit.task_type))
         defect = harmed or bool((unit.needs or frozenset()) - world.found(text, "useful"))
-    if chance("judge", world.config.seed, messages) < world.config.judge_error:
-        defect = not defect
+        given = GIVEN_LINE.findall(text)
+        wrong = given[-1] != unit.answer if given else defect
+    errs = chance("judge", world.config.seed, messages) < world.config.judge_error
     wanted = schema or {"type": "object", "properties": {"defect": {"type": "boolean"}}}
-    return json.dumps(fill(wanted, wanted, lambda name, part: verdict(defect, name, part)))
+    return json.dumps(fill(wanted, wanted, lambda name, part: verdict(defect, wrong, errs, name, part)))
 
 
-def verdict(defect: bool, name: str, schema: Mapping[str, Any]) -> Any:
-    """A judge's value for one leaf: the truth where the field asks for it, else the plainest value."""
+def verdict(defect: bool, wrong: bool, errs: bool, name: str, schema: Mapping[str, Any]) -> Any:
+    """A judge's value for one leaf: the truth where the field asks for it, else the plainest value.
+
+    `defect`: a text is to blame; `wrong`: the answer is wrong; `errs`: the opposite of the truth is told.
+    """
     if "enum" in schema:
-        truth = "defect" if defect else "lapse"
-        return truth if truth in schema["enum"] else schema["enum"][0]
-    if schema.get("type") == "boolean":
-        # Who did not follow a good text lapsed, so following and faultiness are true together
-        return defect == any(word in name.lower() for word in (*FAULTS, *ADHERENCE))
-    return plain(schema)
+        return told(schema["enum"], defect != errs, wrong != errs)
+    if schema.get("type") != "boolean":
+        return plain(schema)
+    lower = name.lower()
+    if any(word in lower for word in ADHERENCE):
+        # Who failed with a good text did not follow it
+        return (defect or not wrong) != errs
+    if any(word in lower for word in BLAME):
+        return defect != errs
+    return (wrong == any(word in lower for word in FAULTS)) != errs
+
+
+def told(values: Sequence[Any], defect: bool, wrong: bool) -> Any:
+    """The value of an enumeration that says defect or lapse, or that there is an error or none."""
+    verdict = "defect" if defect else "lapse"
+    if verdict in values:
+        return verdict
+    if "none" in values:
+        return next(value for value in values if (value != "none") == wrong)
+    return values[0]
 
 
 def plain(schema: Mapping[str, Any]) -> Any:

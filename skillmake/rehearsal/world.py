@@ -215,7 +215,10 @@ class World:
         return students.teach(self, messages, schema)[0]
 
     def judge(self, messages: Sequence[Message], schema: Mapping[str, Any] | None = None) -> str:
-        """A JSON answer of the schema's shape; defect or lapse by the truth, inverted by `judge_error`."""
+        """A JSON answer of the schema's shape by the truth, inverted in a share `judge_error` of the answers.
+
+        Where a `Given answer:` line shows what the agent said, a wrong answer has faults also without a defect.
+        """
         return students.judge(self, messages, schema)
 
 
