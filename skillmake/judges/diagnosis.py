@@ -97,7 +97,7 @@ def check_degraded(cases: Sequence[Judged], most: float) -> None:
     reasons = {c.case.question_id: c.degraded for c in cases if not c.case.right}
     degraded = {question_id: why for question_id, why in reasons.items() if why}
     if len(degraded) > most * len(reasons):
-        shown = "; ".join(f"{question_id}: {why}" for question_id, why in sorted(degraded.items())[:3])
+        shown = "; ".join(f"{question_id}: {why}" for question_id, why in sorted(degraded.items())[:2])
         raise TrainingAborted(
             f"diagnosis: the judges gave nothing usable for {len(degraded)} of {len(reasons)} wrong answers, "
             f"more than diagnose.max_degraded_share {most:g} ({shown})",

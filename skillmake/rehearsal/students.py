@@ -1,4 +1,4 @@
-"""How the three actors of a rehearsal world answer: student, teacher and judge (DESIGN §3).
+"""How student and teacher of a rehearsal world answer, and what they share with its judge (DESIGN §3).
 
 Each answer is a pure function of the world and the messages. The student reads rules from the system text and
 worked examples from it and from earlier chat turns; a case is known by its code, as in `[case k7f3q]`.
@@ -22,10 +22,6 @@ CASE = re.compile(r"\[case ([a-z0-9]{5})\]")
 TYPE_LINE = re.compile(r"(?im)^\W*task type\W+(.+?)\W*$")
 ANSWER_LINE = re.compile(r"(?im)^\W*(?:answer|assistant|label|a)\W*:\W*(.+)$")
 OPTION_LINE = re.compile(r"(?m)^\W*([A-H]|\d)\W+(.+?)\s*$")
-GIVEN_LINE = re.compile(r"(?im)^\W*given answer\W*:[ \t]*(.+?)\s*$")
-ADHERENCE = ("follow", "adher")
-BLAME = ("defect",)
-FAULTS = ("flaw", "missing", "gap", "fault", "bias", "wrong", "harm")
 
 
 def chance(*parts: Any) -> float:
@@ -231,51 +227,6 @@ def question_ids(unit: "Unit", text: str) -> list[str]:
     """Ids of the unit's questions that the text names, else of all."""
     ids = [str(question["question_id"]) for question in unit.questions]
     return [qid for qid in ids if qid in text] or ids
-
-
-def judge(world: "World", messages: Sequence[Message], schema: Mapping[str, Any] | None) -> str:
-    """See `World.judge`. The case under judgement is the one named most often, the last of equals."""
-    text = whole(messages)
-    codes = [code for code in CASE.findall(text) if code in world.units]
-    counts = Counter(codes)
-    defect = wrong = False
-    if codes:
-        unit = world.units[max(reversed(codes), key=lambda code: counts[code])]
-        harmed = any(world.harms(s, unit) for s in world.found(text, "harmful", unit.task_type))
-        defect = harmed or bool((unit.needs or frozenset()) - world.found(text, "useful"))
-        given = GIVEN_LINE.findall(text)
-        wrong = given[-1] != unit.answer if given else defect
-    errs = chance("judge", world.config.seed, messages) < world.config.judge_error
-    wanted = schema or {"type": "object", "properties": {"defect": {"type": "boolean"}}}
-    return json.dumps(fill(wanted, wanted, lambda name, part: verdict(defect, wrong, errs, name, part)))
-
-
-def verdict(defect: bool, wrong: bool, errs: bool, name: str, schema: Mapping[str, Any]) -> Any:
-    """A judge's value for one leaf: the truth where the field asks for it, else the plainest value.
-
-    `defect`: a text is to blame; `wrong`: the answer is wrong; `errs`: the opposite of the truth is told.
-    """
-    if "enum" in schema:
-        return told(schema["enum"], defect != errs, wrong != errs)
-    if schema.get("type") != "boolean":
-        return plain(schema)
-    lower = name.lower()
-    if any(word in lower for word in ADHERENCE):
-        # Who failed with a good text did not follow it
-        return (defect or not wrong) != errs
-    if any(word in lower for word in BLAME):
-        return defect != errs
-    return (wrong == any(word in lower for word in FAULTS)) != errs
-
-
-def told(values: Sequence[Any], defect: bool, wrong: bool) -> Any:
-    """The value of an enumeration that says defect or lapse, or that there is an error or none."""
-    verdict = "defect" if defect else "lapse"
-    if verdict in values:
-        return verdict
-    if "none" in values:
-        return next(value for value in values if (value != "none") == wrong)
-    return values[0]
 
 
 def plain(schema: Mapping[str, Any]) -> Any:
