@@ -124,6 +124,11 @@ class Evolve(Section):
     mode: Literal["patch", "rewrite"] = Field(
         "patch", description="`llm` only: single edits, or the whole skill written anew."
     )
+    rank: Literal["support", "teacher"] = Field(
+        "support",
+        description="Which edits are kept when there are more than the budget: those for most cases, or "
+        "(`llm` only) those that the teacher ranks first.",
+    )
     templates: str = Field(
         "prompts/evolve", description="`llm` only: folder of the prompt templates of the teacher."
     )

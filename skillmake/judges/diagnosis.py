@@ -99,7 +99,7 @@ def check_degraded(cases: Sequence[Judged], most: float) -> None:
     if len(degraded) > most * len(reasons):
         shown = "; ".join(f"{question_id}: {why}" for question_id, why in sorted(degraded.items())[:2])
         raise TrainingAborted(
-            f"diagnosis: the judges gave nothing usable for {len(degraded)} of {len(reasons)} wrong answers, "
+            f"the judges gave nothing usable for {len(degraded)} of {len(reasons)} wrong answers, "
             f"more than diagnose.max_degraded_share {most:g} ({shown})",
             "use a more capable models.judge, look at the templates in diagnose.templates, or set "
             "diagnose.method: rules",

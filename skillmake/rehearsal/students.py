@@ -21,6 +21,7 @@ T = TypeVar("T")
 CASE = re.compile(r"\[case ([a-z0-9]{5})\]")
 TYPE_LINE = re.compile(r"(?im)^\W*task type\W+(.+?)\W*$")
 ANSWER_LINE = re.compile(r"(?im)^\W*(?:answer|assistant|label|a)\W*:\W*(.+)$")
+LISTED = re.compile(r"(?m)^(\d+)\. (?:add|replace|delete|example): ")
 OPTION_LINE = re.compile(r"(?m)^\W*([A-H]|\d)\W+(.+?)\s*$")
 
 
@@ -143,6 +144,8 @@ def teach(
     edits = proposals(world, messages)
     if schema is None or "edits" in schema.get("properties", {}):
         text = json.dumps({"edits": edits})
+    elif "order" in schema.get("properties", {}):
+        text = json.dumps({"order": ranking(world, messages)})
     else:
         text = json.dumps(
             fill(schema, schema, lambda name, part: guidance(world, messages, edits, name, part))
@@ -153,6 +156,12 @@ def teach(
     if draw < world.config.teacher_defect:
         return f"Here is my answer:\n{text[:-1]},", "stop"
     return text, "stop"
+
+
+def ranking(world: "World", messages: Sequence[Message]) -> list[int]:
+    """Numbers of the listed edits in an order that says nothing about their worth."""
+    numbers = [int(number) for number in LISTED.findall(content(messages[0]))]
+    return shuffled(numbers, "rank", world.config.seed, messages)
 
 
 def guidance(

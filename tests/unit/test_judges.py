@@ -290,7 +290,7 @@ def test_more_than_half_of_the_wrong_cases_degraded_stops_the_training(run: Run)
     with pytest.raises(TrainingAborted) as caught:
         run(provider, rows)
     assert caught.value.message.startswith(
-        "diagnosis: the judges gave nothing usable for 2 of 3 wrong answers, more than "
+        "the judges gave nothing usable for 2 of 3 wrong answers, more than "
         "diagnose.max_degraded_share 0.5 (q1: bias: the answer was cut off (max_tokens); q2: bias:"
     )
     assert "models.judge" in caught.value.hint

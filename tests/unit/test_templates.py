@@ -90,7 +90,15 @@ def test_the_repair_prompt_names_the_problem() -> None:
 
 
 def test_every_bundled_template_of_the_teacher_is_tested_here() -> None:
-    assert sorted(path.name for path in EVOLVE.iterdir()) == ["patch.md", "repair.md", "rewrite.md"]
+    assert sorted(path.name for path in EVOLVE.iterdir()) == [
+        "cases.md",
+        "patch.md",
+        "rank.md",
+        "repair.md",
+        "rewrite.md",
+        "system.md",
+        "tool.md",
+    ]
 
 
 @pytest.mark.parametrize(
