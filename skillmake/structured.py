@@ -49,7 +49,7 @@ class Asker:
     def __init__(self, client: Client, model: ModelConfig, templates: Templates) -> None:
         self._client, self._model, self._templates = client, model, templates
 
-    def prompt(self, template: str, **values: Any) -> str:
+    def prompt(self, template: str, /, **values: Any) -> str:
         """The text of a template; a DataError names a mistake in it."""
         return self._templates.render(template, **values)
 

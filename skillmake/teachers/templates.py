@@ -30,7 +30,7 @@ class Templates:
             autoescape=False,
         )
 
-    def render(self, name: str, **values: Any) -> str:
+    def render(self, name: str, /, **values: Any) -> str:
         from jinja2.exceptions import TemplateError, TemplateNotFound
 
         path = self._root / name
