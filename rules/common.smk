@@ -30,9 +30,15 @@ SETTINGS = unhashed_part(CONFIG)
 REHEARSAL = CONFIG.data.questions == "rehearsal"
 SLOTS = CONFIG.limits.slots
 BY_LLM = CONFIG.evolve.teacher == "llm"
-TEMPLATES = sorted(
-    path.as_posix() for path in Path(CONFIG.evolve.templates).glob("*.md")
-)
+BY_JUDGES = CONFIG.diagnose.method == "judges"
+
+
+def templates(folder):
+    return sorted(path.as_posix() for path in Path(folder).glob("*.md"))
+
+
+TEMPLATES = templates(CONFIG.evolve.templates) if BY_LLM else []
+JUDGE_TEMPLATES = templates(CONFIG.diagnose.templates) if BY_JUDGES else []
 
 
 wildcard_constraints:

@@ -60,6 +60,7 @@ rule metrics:
         baseline=f"{RUN}/data/baseline.json",
         seed_texts=f"{RUN}/data/texts.json",
         rollouts=of_steps("rollout.json"),
+        diagnoses=of_steps("diagnosis.json"),
         gates=of_steps("gate/{t}.json", per_type=True),
         validations=of_epochs("end/validation.json"),
         best=last_end("best"),

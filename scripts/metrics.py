@@ -3,6 +3,7 @@
 from skillmake.benchmark import Benchmark
 from skillmake.job import Job
 from skillmake.metrics import RunFiles, curve_csv, gates_csv, run_metrics
+from skillmake.packs import Diagnosis
 from skillmake.rehearsal.truth import add_truth
 from skillmake.result import result_text
 from skillmake.rollout import Rollout
@@ -18,6 +19,7 @@ def main(job: Job) -> None:
         gates=job.read_all("gates", GateResult),
         validations=job.read_all("validations", Validation),
         test=job.read("test", Rollout),
+        diagnoses=job.read_all("diagnoses", Diagnosis),
     )
     benchmark = Benchmark.read(job.path("questions"), job.path("pools"))
     best = job.read("best", BestReport)

@@ -1,13 +1,14 @@
 """The result of a run: seed against delivered on the sealed test, edits, calls."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from skillmake.agent.loop import Prediction
 from skillmake.benchmark import Benchmark
 from skillmake.candidate import Candidate
 from skillmake.ledger import expected_false, ledger_row
+from skillmake.packs import Diagnosis, Judging
 from skillmake.questions import slug
 from skillmake.rollout import Rollout
 from skillmake.settle import GateResult
@@ -85,7 +86,9 @@ def edit_counts(gates: Iterable[GateResult]) -> dict[str, int]:
     return out
 
 
-def call_counts(rows: Iterable[Prediction], candidates: Iterable[Candidate]) -> dict[str, Any]:
+def call_counts(
+    rows: Iterable[Prediction], candidates: Iterable[Candidate], diagnoses: Iterable[Diagnosis] = ()
+) -> dict[str, Any]:
     """Calls that this run needs from an empty cache, by role; a repeat is a cache hit.
 
     Counted from the artefacts, so the same run gives the same numbers whatever the cache held; what
@@ -102,6 +105,9 @@ def call_counts(rows: Iterable[Prediction], candidates: Iterable[Candidate]) -> 
     for candidate in candidates:
         if candidate.calls:
             _count(out, tokens, "teacher", candidate.calls, candidate, seen)
+    for diagnosis in diagnoses:
+        for judging in diagnosis.judgings.values():
+            _count(out, tokens, "judge", judging.calls, judging, seen)
     return {"calls": out, "tokens": tokens}
 
 
@@ -110,7 +116,7 @@ def _count(
     tokens: dict[str, int],
     role: str,
     calls: Sequence[str],
-    usage: Prediction | Candidate,
+    usage: Prediction | Candidate | Judging,
     seen: set[str],
 ) -> None:
     new = [call for call in calls if call not in seen]
@@ -131,6 +137,7 @@ class RunFiles:
     gates: list[GateResult]
     validations: list[Validation]
     test: Rollout
+    diagnoses: list[Diagnosis] = field(default_factory=list)
 
     def rows(self) -> Iterator[Prediction]:
         """All predictions in order of time."""
@@ -156,7 +163,7 @@ def run_metrics(files: RunFiles, best: BestReport, benchmark: Benchmark, seed: i
         "steps": len(files.rollouts),
         "edits": edit_counts(files.gates),
         "gate": {"tests": len(ledger), "expected_false": expected_false(ledger)},
-        **call_counts(files.rows(), [gate.candidate for gate in files.gates]),
+        **call_counts(files.rows(), [gate.candidate for gate in files.gates], files.diagnoses),
     }
 
 

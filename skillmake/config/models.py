@@ -92,6 +92,29 @@ class Train(Section):
     )
 
 
+class Diagnose(Section):
+    """How what went wrong in a step is found out (SPEC §4)."""
+
+    method: Literal["rules", "judges"] = Field(
+        "rules",
+        description="`rules` counts confusions without a model; `judges` asks models.judge about each wrong "
+        "answer.",
+    )
+    right_sample: int = Field(
+        4, ge=0, description="`judges` only: right answers of a step that are judged too."
+    )
+    templates: str = Field(
+        "prompts/diagnose", description="`judges` only: folder of the prompt templates of the judges."
+    )
+    max_degraded_share: float = Field(
+        0.5,
+        ge=0,
+        le=1,
+        description="`judges` only: a larger share of wrong answers without a usable judgement stops the "
+        "training.",
+    )
+
+
 class Evolve(Section):
     """How an edit of a skill is proposed and applied."""
 
@@ -100,6 +123,11 @@ class Evolve(Section):
     )
     mode: Literal["patch", "rewrite"] = Field(
         "patch", description="`llm` only: single edits, or the whole skill written anew."
+    )
+    rank: Literal["support", "teacher"] = Field(
+        "support",
+        description="Which edits are kept when there are more than the budget: those for most cases, or "
+        "(`llm` only) those that the teacher ranks first.",
     )
     templates: str = Field(
         "prompts/evolve", description="`llm` only: folder of the prompt templates of the teacher."
@@ -223,6 +251,7 @@ class Config(Section):
     models: Models = Field(default_factory=Models)
     agent: Agent = Field(default_factory=Agent)
     train: Train = Field(default_factory=Train)
+    diagnose: Diagnose = Field(default_factory=Diagnose)
     evolve: Evolve = Field(default_factory=Evolve)
     gate: Gate = Field(default_factory=Gate)
     slow: Slow = Field(default_factory=Slow)
@@ -241,5 +270,10 @@ class Config(Section):
             raise ValueError(
                 "evolve.teacher: llm needs a capable models.teacher (provider openai or rehearsal); "
                 "the embedded model cannot write edits"
+            )
+        if self.diagnose.method == "judges" and self.models.judge.provider == "local":
+            raise ValueError(
+                "diagnose.method: judges needs a capable models.judge (provider openai or rehearsal); "
+                "the embedded model cannot judge"
             )
         return self

@@ -19,6 +19,7 @@ from skillmake.metrics import (
     run_metrics,
 )
 from skillmake.metrics import test_result as result_on_test  # not a test of its own
+from skillmake.packs import Diagnosis, Judging, Pack
 from skillmake.pools import Pools
 from skillmake.rollout import Rollout
 from skillmake.settle import GateResult
@@ -172,6 +173,19 @@ def test_teacher_calls_are_counted_by_role_with_their_tokens() -> None:
     found = call_counts([row("u00", True, "a")], [candidate("t1", "t2"), candidate(), candidate("t1", "t2")])
     assert found["calls"] == {"student": 1, "teacher": 2, "judge": 0, "cache_hits": 2}
     assert found["tokens"] == {"prompt": 110, "completion": 52}
+
+
+def test_judge_calls_are_counted_from_the_diagnoses() -> None:
+    """q1 takes 7 calls and q2 2, of which one is q1's: 8 calls, 1 hit. The same diagnosis again: 9 hits."""
+    seven = Judging(calls=tuple("abcdefg"), prompt_tokens=70, completion_tokens=14)
+    two = Judging(calls=("g", "h"), prompt_tokens=5, completion_tokens=1, degraded="bias: cut off")
+    judgings = {"q1": seven, "q2": two}
+    found = Diagnosis(
+        method="judges", skill={}, system=Pack(), tools={}, soft={}, degraded=1, judgings=judgings
+    )
+    counted = call_counts([row("u00", True, "a student's")], [], [found, found])
+    assert counted["calls"] == {"student": 1, "teacher": 0, "judge": 8, "cache_hits": 10}
+    assert counted["tokens"] == {"prompt": 85, "completion": 17}
 
 
 def run_files() -> RunFiles:
