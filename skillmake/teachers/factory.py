@@ -6,9 +6,14 @@ from pathlib import Path
 
 from skillmake.evolve import Teacher
 from skillmake.job import Job
+from skillmake.llm.client import Client
 from skillmake.llm.factory import make_client
+from skillmake.momentum import MomentumTeacher
+from skillmake.prompt_evolution import PromptTeacher
 from skillmake.teachers.exemplar import ExemplarTeacher
 from skillmake.teachers.llm import LlmTeacher
+from skillmake.teachers.momentum import LlmMomentumTeacher
+from skillmake.teachers.prompts import LlmPromptTeacher
 from skillmake.teachers.templates import Templates
 
 
@@ -19,10 +24,34 @@ def teacher(job: Job) -> Iterator[Teacher]:
     if config.evolve.teacher == "exemplar":
         yield ExemplarTeacher()
         return
-    client = make_client(config, "teacher", cache_dir=job.cache_dir, log_dir=job.log_dir, log_name=job.name)
-    try:
+    with _model(job) as client:
         yield LlmTeacher(
             client, config.models.teacher, Templates(Path(config.evolve.templates)), config.evolve.mode
         )
+
+
+@contextmanager
+def momentum_teacher(job: Job) -> Iterator[MomentumTeacher]:
+    """The job's `llm` teacher as it writes momentum."""
+    config = job.config
+    with _model(job) as client:
+        yield LlmMomentumTeacher(client, config.models.teacher, Templates(Path(config.slow.templates)))
+
+
+@contextmanager
+def prompt_teacher(job: Job) -> Iterator[PromptTeacher]:
+    """The job's `llm` teacher as it edits prompts."""
+    config = job.config
+    with _model(job) as client:
+        yield LlmPromptTeacher(client, config.models.teacher, Templates(Path(config.evolve.templates)))
+
+
+@contextmanager
+def _model(job: Job) -> Iterator[Client]:
+    client = make_client(
+        job.config, "teacher", cache_dir=job.cache_dir, log_dir=job.log_dir, log_name=job.name
+    )
+    try:
+        yield client
     finally:
         client.close()

@@ -5,8 +5,8 @@ from dataclasses import replace
 from skillmake.config.endpoints import ModelConfig
 from skillmake.evolve import Assignment, Proposal
 from skillmake.llm.client import Client
-from skillmake.llm.types import CallError, ChatRequest, ChatResponse, Message
 from skillmake.teachers.answers import EDITS_SCHEMA, REWRITE_SCHEMA, parse_edits, parse_object
+from skillmake.teachers.asking import Asked, ask
 from skillmake.teachers.templates import Templates
 
 
@@ -19,49 +19,28 @@ class LlmTeacher:
     def propose(self, assignment: Assignment) -> Proposal:
         """One call, and one repair try when the answer cannot be used; then the reason why not."""
         prompt = self._templates.render(f"{self._mode}.md", assignment=assignment)
-        messages: tuple[Message, ...] = ({"role": "user", "content": prompt},)
-        paid = Proposal()
-        problem = ""
-        for _ in range(2):
-            reply = self._client.ask([self._request(messages)])[0]
-            if isinstance(reply.outcome, CallError):
-                return replace(paid, nothing=f"teacher call failed: {reply.outcome.reason}")
-            paid = _add(paid, reply.key, reply.outcome)
-            if reply.outcome.finish == "length":
-                return replace(paid, nothing="the teacher's answer was cut off (models.teacher.max_tokens)")
-            try:
-                return self._read(reply.outcome.text, paid)
-            except ValueError as error:
-                problem = str(error)
-            repair = self._templates.render("repair.md", problem=problem)
-            messages += (
-                {"role": "assistant", "content": reply.outcome.text},
-                {"role": "user", "content": repair},
-            )
-        return replace(paid, nothing=f"the teacher's answer cannot be used: {problem}")
-
-    def _request(self, messages: tuple[Message, ...]) -> ChatRequest:
-        return ChatRequest(
-            messages=messages,
-            temperature=self._model.temperature,
-            max_tokens=self._model.max_tokens,
-            schema=EDITS_SCHEMA if self._mode == "patch" else REWRITE_SCHEMA,
-        )
-
-    def _read(self, text: str, paid: Proposal) -> Proposal:
-        if self._mode == "patch":
-            edits = parse_edits(text)
-            return replace(paid, edits=tuple(edits), nothing="" if edits else "the teacher proposed no edit")
-        skill = parse_object(text).get("skill")
-        if not isinstance(skill, str) or not skill.strip():
-            raise ValueError('expected {"skill": "the whole text"}')
-        return replace(paid, rewritten=skill)
+        schema, read = (EDITS_SCHEMA, read_edits) if self._mode == "patch" else (REWRITE_SCHEMA, _rewritten)
+        return proposal_of(ask(self._client, self._model, self._templates, prompt, schema, read))
 
 
-def _add(paid: Proposal, key: str, response: ChatResponse) -> Proposal:
+def proposal_of(asked: Asked[Proposal]) -> Proposal:
+    """The proposal with what was paid for it."""
     return replace(
-        paid,
-        calls=(*paid.calls, key),
-        prompt_tokens=paid.prompt_tokens + response.prompt_tokens,
-        completion_tokens=paid.completion_tokens + response.completion_tokens,
+        asked.value or Proposal(nothing=asked.nothing),
+        calls=asked.calls,
+        prompt_tokens=asked.prompt_tokens,
+        completion_tokens=asked.completion_tokens,
     )
+
+
+def read_edits(text: str) -> Proposal:
+    """Edits in a teacher's answer; ValueError where there are none to read."""
+    edits = parse_edits(text)
+    return Proposal(edits=tuple(edits), nothing="" if edits else "the teacher proposed no edit")
+
+
+def _rewritten(text: str) -> Proposal:
+    skill = parse_object(text).get("skill")
+    if not isinstance(skill, str) or not skill.strip():
+        raise ValueError('expected {"skill": "the whole text"}')
+    return Proposal(rewritten=skill)
