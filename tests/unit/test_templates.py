@@ -8,11 +8,14 @@ from skillmake.edits import Edit
 from skillmake.errors import DataError
 from skillmake.evolve import Assignment
 from skillmake.gate import GateNumbers
+from skillmake.momentum import Comparison, Sample
 from skillmake.packs import Case, Confusion, Pack
+from skillmake.prompt_evolution import Kind, PromptAssignment
 from skillmake.state import RejectedEdit
 from skillmake.teachers.templates import Templates
 
 EVOLVE = Path(__file__).parents[2] / "prompts" / "evolve"
+SLOW = EVOLVE.parent / "slow"
 SKILL = "---\nname: alpha\ndescription: Sorts.\n---\n\n## Rules\n\n- Read {{ this }} & <that>.\n"
 NUMBERS = GateNumbers(wins=5, losses=6, n=20, e=0.4, delta=-0.05)
 
@@ -89,8 +92,60 @@ def test_the_repair_prompt_names_the_problem() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("kind", "name", "begins"),
+    [
+        ("system", "system", "You improve the system prompt of a question-answering agent.\n"),
+        (
+            "tool",
+            "search",
+            "You improve a prompt of the tool search, which a question-answering agent calls.\n",
+        ),
+    ],
+)
+def test_the_prompt_for_a_prompt_shows_its_text_and_every_case(kind: Kind, name: str, begins: str) -> None:
+    assignment = PromptAssignment(kind, name, "a/b.md", "Say {{ it }}.\n", FULL.pack, 2)
+    text = Templates(EVOLVE).render("system.md", assignment=assignment)
+    assert text.startswith(begins)
+    assert "# The text now (a/b.md)\nSay {{ it }}.\n\n# What" in text
+    assert "- id q1 (WRONG)\n  Question: Is q1 so?\n  Expected: yes. Given: no.\n" in text
+    assert "- id q3 (right)\n" in text
+    assert "At most 2 edits" in text
+
+
+def test_the_momentum_prompt_shows_both_answers_and_the_guidance_it_replaces() -> None:
+    sample = Sample(
+        question_id="q1",
+        unit_id="q1",
+        question="Is q1 so?",
+        options=("yes", "no"),
+        answer="yes",
+        before="no",
+        after=None,
+        change="persistent_fail",
+    )
+    value = Comparison(
+        path="alpha/SKILL.md",
+        task_types=("alpha", "beta"),
+        skill=SKILL,
+        guidance="Say so.",
+        samples=(sample,),
+    )
+    text = Templates(SLOW).render("momentum.md", comparison=value)
+    assert "Task type: alpha, beta\n" in text
+    assert SKILL in text
+    assert "which your answer replaces\nSay so.\n" in text
+    shown = "  Options: yes; no\n  Expected: yes. Before: no. Now: nothing usable.\n"
+    assert f"- persistent fail: Is q1 so?\n{shown}" in text
+    without = value.model_copy(update={"guidance": ""})
+    assert "earlier epochs, which" not in Templates(SLOW).render("momentum.md", comparison=without)
+    assert "no JSON" in Templates(SLOW).render("repair.md", problem="no JSON")
+
+
 def test_every_bundled_template_of_the_teacher_is_tested_here() -> None:
-    assert sorted(path.name for path in EVOLVE.iterdir()) == ["patch.md", "repair.md", "rewrite.md"]
+    names = ["patch.md", "repair.md", "rewrite.md", "system.md"]
+    assert sorted(path.name for path in EVOLVE.iterdir()) == names
+    assert sorted(path.name for path in SLOW.iterdir()) == ["momentum.md", "repair.md"]
 
 
 @pytest.mark.parametrize(
