@@ -41,7 +41,8 @@ def check_harm(
     A text that is no worse (a unit that tells the two apart is a loss with probability at most ½) is called
     harmful with probability at most 1/`gate.e_provisional` (Ville's inequality, see `evidence.log_e`). This
     is no proof that the text is good: one that is worse by little passes whenever luck hides it, and the
-    next epoch's full validation is what finds it.
+    next epoch's full validation is what finds it. Below `gate.e_provisional` = 1.5 = e(1, 0) one loss without
+    a win rejects already: strict, because nothing else measures the text before it is current.
     """
     rows: list[EvidenceRow] = []
     for number, rung in enumerate(ladder):
