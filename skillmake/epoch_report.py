@@ -9,7 +9,7 @@ from skillmake.holdout import Holdout, HoldoutSide
 from skillmake.ledger import LedgerRow
 from skillmake.momentum import MomentumReport
 from skillmake.prompts_update import PromptsReport, SecondValidation
-from skillmake.scores import Scores
+from skillmake.scores import Score, Scores
 from skillmake.slow import BestReport, ProbationOutcome, ProbationReport, Validation
 from skillmake.state import Best, State
 from skillmake.texts import Texts
@@ -54,13 +54,14 @@ class MixedLine(Artifact):
 
 class EpochReport(Artifact):
     """Scores, edits and decisions of an epoch. `measured`, `next`: digests of the version that R measured
-    and of that the next epoch starts from, skills and prompts; `second`: scores of R2 where it ran."""
+    and of that the next epoch starts from, skills and prompts; `second`: score of R2 where it ran."""
 
     epoch: int
     measured: tuple[str, str]
     next: tuple[str, str]
-    scores: Scores
-    second: Scores | None
+    score: Score
+    by_type: dict[str, Score]
+    second: Score | None
     edits: dict[str, EditTally]
     probations: tuple[ProbationOutcome, ...]
     momentum: dict[str, MomentumLine]
@@ -113,8 +114,9 @@ def make_report(start: State, after: State, files: SlowFiles) -> EpochReport:
         epoch=after.epoch,
         measured=(files.validation.skills, files.validation.prompts),
         next=(files.texts.skills.digest, files.texts.prompts.digest),
-        scores=files.scores,
-        second=second.scores,
+        score=files.scores.overall,
+        by_type=files.scores.by_type,
+        second=second.scores and second.scores.overall,
         edits=edit_tallies(after.ledger, start.step),
         probations=files.probations.outcomes,
         momentum=_momentum_lines(files.momentum),
