@@ -27,9 +27,12 @@ class Version(Artifact):
 
     def changed(self, path: str, text: str, source: str) -> "Version":
         """The next version with one file changed; the same version if nothing changes."""
-        if self.files.get(path) == text:
-            return self
-        return Version.of({**self.files, path: text}, self.digest, source)
+        return self.updated({path: text}, source)
+
+    def updated(self, files: Mapping[str, str], source: str) -> "Version":
+        """The next version with these files changed together; the same version if nothing changes."""
+        after = {**self.files, **files}
+        return self if after == self.files else Version.of(after, self.digest, source)
 
 
 class Texts(Artifact):
@@ -50,7 +53,13 @@ class Texts(Artifact):
         return skill_path(self.skills.files, task_type)
 
     def with_skill(self, path: str, text: str, source: str) -> "Texts":
-        return Texts(skills=self.skills.changed(path, text, source), prompts=self.prompts)
+        return self.with_skills({path: text}, source)
+
+    def with_skills(self, files: Mapping[str, str], source: str) -> "Texts":
+        return Texts(skills=self.skills.updated(files, source), prompts=self.prompts)
+
+    def with_prompts(self, files: Mapping[str, str], source: str) -> "Texts":
+        return Texts(skills=self.skills, prompts=self.prompts.updated(files, source))
 
 
 def skill_path(files: Mapping[str, str], task_type: str) -> str:

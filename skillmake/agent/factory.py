@@ -1,6 +1,6 @@
 """The student of a job or of a command, and its rollouts."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
@@ -30,6 +30,15 @@ def student(job: Job) -> AbstractContextManager[Agent]:
 def answer_all(job: Job, questions: Iterable[Question], texts: Texts) -> list[Prediction]:
     """Rollouts of all questions; raises TrainingAborted when more than `train.max_error_share` failed."""
     with student(job) as agent:
+        return checked(job, agent)(list(questions), texts)
+
+
+def checked(job: Job, agent: Agent) -> Callable[[Sequence[Question], Texts], list[Prediction]]:
+    """Rollouts with an agent that is open already, with the same check for errors."""
+
+    def answer(questions: Sequence[Question], texts: Texts) -> list[Prediction]:
         rows = agent.run(questions, texts)
-    check_errors(rows, job.config.train.max_error_share, job.config.models.student.model)
-    return rows
+        check_errors(rows, job.config.train.max_error_share, job.config.models.student.model)
+        return rows
+
+    return answer

@@ -233,6 +233,36 @@ class Slow(Section):
     gamma: float = Field(
         0.5, gt=0, le=1, description="Weight of an epoch's outcomes in the moving average p̂ of a unit."
     )
+    momentum: bool = Field(
+        True,
+        description="Let the teacher write guidance into the momentum block of each skill that the epoch has "
+        "changed; does nothing with evolve.teacher: exemplar, which has no model that could write it.",
+    )
+    momentum_samples: int = Field(
+        12,
+        ge=1,
+        description="Most questions of a skill that are answered with its old and new text for that.",
+    )
+    gate_momentum: bool = Field(
+        True, description="Keep a momentum block only if the gate's ladder does not show it to be worse."
+    )
+    momentum_margin: float = Field(
+        0.0,
+        ge=0,
+        lt=1,
+        description="Net loss, as a share of the ladder's units, up to which a momentum block may stay.",
+    )
+    evolve_prompts: bool = Field(
+        True,
+        description="Let the teacher edit the system prompt and the tools' prompts, and take the edits back "
+        "if full validation falls; does nothing with evolve.teacher: exemplar.",
+    )
+    templates: str = Field("prompts/slow", description="Folder of the prompt templates of the slow update.")
+    run_holdout_eval: bool = Field(
+        False,
+        description="Answer the test questions at each epoch's end, only to look at: seed, best, the epoch's "
+        "version and the best by mixed score.",
+    )
 
 
 class Config(Section):

@@ -9,11 +9,13 @@ from skillmake.edits import Edit
 from skillmake.errors import DataError
 from skillmake.evolve import Assignment
 from skillmake.gate import GateNumbers
+from skillmake.momentum import Comparison, Sample
 from skillmake.packs import Case, Confusion, Pack
 from skillmake.state import RejectedEdit
 from skillmake.teachers.templates import Templates
 
 EVOLVE = Path(__file__).parents[2] / "prompts" / "evolve"
+SLOW = EVOLVE.parent / "slow"
 SKILL = "---\nname: alpha\ndescription: Sorts.\n---\n\n## Rules\n\n- Read {{ this }} & <that>.\n"
 NUMBERS = GateNumbers(wins=5, losses=6, n=20, e=0.4, delta=-0.05)
 
@@ -111,6 +113,35 @@ def test_the_repair_prompt_names_the_problem() -> None:
     )
 
 
+def test_the_momentum_prompt_shows_both_answers_and_the_guidance_it_replaces() -> None:
+    sample = Sample(
+        question_id="q1",
+        unit_id="q1",
+        question="Is q1 so?",
+        options=("yes", "no"),
+        answer="yes",
+        before="no",
+        after=None,
+        change="persistent_fail",
+    )
+    value = Comparison(
+        path="alpha/SKILL.md",
+        task_types=("alpha", "beta"),
+        skill=SKILL,
+        guidance="Say so.",
+        samples=(sample,),
+    )
+    text = Templates(SLOW).render("momentum.md", comparison=value)
+    assert "Task type: alpha, beta\n" in text
+    assert SKILL in text
+    assert "which your answer replaces\nSay so.\n" in text
+    shown = "  Options: yes; no\n  Expected: yes. Before: no. Now: nothing usable.\n"
+    assert f"- persistent fail: Is q1 so?\n{shown}" in text
+    without = value.model_copy(update={"guidance": ""})
+    assert "earlier epochs, which" not in Templates(SLOW).render("momentum.md", comparison=without)
+    assert "no JSON" in Templates(SLOW).render("repair.md", problem="no JSON")
+
+
 def test_every_bundled_template_of_the_teacher_is_tested_here() -> None:
     assert sorted(path.name for path in EVOLVE.iterdir()) == [
         "cases.md",
@@ -121,6 +152,7 @@ def test_every_bundled_template_of_the_teacher_is_tested_here() -> None:
         "system.md",
         "tool.md",
     ]
+    assert sorted(path.name for path in SLOW.iterdir()) == ["momentum.md", "repair.md"]
 
 
 @pytest.mark.parametrize(
