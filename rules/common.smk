@@ -48,6 +48,7 @@ MOMENTUM_KEYS = [
     "slow.momentum_samples",
     "slow.gate_momentum",
     "slow.momentum_margin",
+    "slow.e_rollback",
     "slow.templates",
     "evolve.skill_token_cap",
     "models.student",

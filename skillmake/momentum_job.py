@@ -21,7 +21,7 @@ def make_momentum(
         return MomentumReport(reason="evolve.teacher: exemplar has no model that could write guidance")
     seed = (config.seed, epoch)
     with student(job) as agent, momentum_teacher(job) as teacher:
-        gate = MomentumGate(agent, state, benchmark, config.gate, config.slow.momentum_margin, seed)
+        gate = MomentumGate(agent, state, benchmark, config.gate, config.slow, seed)
         return run_momentum(
             start,
             now,

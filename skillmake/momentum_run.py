@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from skillmake.agent.loop import Agent, Prediction
 from skillmake.benchmark import Benchmark, questions_of
-from skillmake.config.models import Gate
+from skillmake.config.models import Gate, Slow
 from skillmake.gating import drawing, draws_of
 from skillmake.guards import LeakGuard
 from skillmake.ladder import build_ladder
@@ -38,7 +38,7 @@ class MomentumGate:
     state: State
     benchmark: Benchmark
     config: Gate
-    margin: float
+    slow: Slow
     seed: tuple[object, ...]
 
     def judge(self, file: FileMomentum, now: Texts) -> FileMomentum:
@@ -60,7 +60,8 @@ class MomentumGate:
             drawing(self.agent, now, draws, self.state.correctness, baseline_rows),
             drawing(self.agent, changed, draws, {}, changed_rows),
             self.config,
-            self.margin,
+            harm_at=self.slow.e_rollback,
+            margin=self.slow.momentum_margin,
         )
         return TypeCheck(
             task_type=task_type,

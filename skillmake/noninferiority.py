@@ -27,22 +27,27 @@ class HarmCheck(Artifact):
 
 
 def check_harm(
-    ladder: Sequence[Sequence[Unit]], baseline: Draw, changed: Draw, config: Gate, margin: float
+    ladder: Sequence[Sequence[Unit]],
+    baseline: Draw,
+    changed: Draw,
+    config: Gate,
+    *,
+    harm_at: float,
+    margin: float,
 ) -> HarmCheck:
     """Climb the ladder and accept the changed text unless it is shown to be worse than the baseline.
 
     With W and L counted in units as in SPEC §6, it is rejected
 
-    - at the end of any rung where the mirrored evidence e(L, W) reaches `gate.e_provisional` (`harmful`),
+    - at the end of any rung where the mirrored evidence e(L, W) reaches `harm_at` (`harmful`),
     - at the ladder's end if (L - W)/n > `margin` (`net_loss`),
     - if more than `gate.guard_err` of the units ended in an error (`errors`) or none is there (`no_units`),
       for then nothing speaks for it.
 
     A text that is no worse (a unit that tells the two apart is a loss with probability at most ½) is called
-    harmful with probability at most 1/`gate.e_provisional` (Ville's inequality, see `evidence.log_e`). This
-    is no proof that the text is good: one that is worse by little passes whenever luck hides it, and the
-    next epoch's full validation is what finds it. Below `gate.e_provisional` = 1.5 = e(1, 0) one loss without
-    a win rejects already: strict, because nothing else measures the text before it is current.
+    harmful with probability at most 1/`harm_at` (Ville's inequality, see `evidence.log_e`). The margin bears
+    the churn that any new text brings. This is no proof that the text is good: one that is worse by little
+    passes, and the next epoch's full validation is what finds it.
     """
     rows: list[EvidenceRow] = []
     for number, rung in enumerate(ladder):
@@ -50,24 +55,26 @@ def check_harm(
         for unit, (before, after) in zip(rung, pairs, strict=True):
             rows.append(_row(unit, number, len(rows), before, after))
         numbers = _count(rows, config)
-        if numbers.e_harm >= config.e_provisional:
-            return _end(False, "harmful", rows, config, margin)
+        if numbers.e_harm >= harm_at:
+            return _end(False, "harmful", rows, config, harm_at, margin)
     if not rows:
-        return _end(False, "no_units", rows, config, margin)
+        return _end(False, "no_units", rows, config, harm_at, margin)
     numbers = _count(rows, config)
     if numbers.errors > config.guard_err * len(rows):
-        return _end(False, "errors", rows, config, margin)
+        return _end(False, "errors", rows, config, harm_at, margin)
     if numbers.losses - numbers.wins > margin * numbers.n:
-        return _end(False, "net_loss", rows, config, margin)
-    return _end(True, "not_worse", rows, config, margin)
+        return _end(False, "net_loss", rows, config, harm_at, margin)
+    return _end(True, "not_worse", rows, config, harm_at, margin)
 
 
-def _end(accepted: bool, reason: Reason, rows: list[EvidenceRow], config: Gate, margin: float) -> HarmCheck:
+def _end(
+    accepted: bool, reason: Reason, rows: list[EvidenceRow], config: Gate, harm_at: float, margin: float
+) -> HarmCheck:
     return HarmCheck(
         accepted=accepted,
         reason=reason,
         numbers=_count(rows, config),
-        harm_at=config.e_provisional,
+        harm_at=harm_at,
         margin=margin,
         evidence=tuple(rows),
     )

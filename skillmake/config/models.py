@@ -247,7 +247,7 @@ class Slow(Section):
         True, description="Keep a momentum block only if the gate's ladder does not show it to be worse."
     )
     momentum_margin: float = Field(
-        0.0,
+        0.05,
         ge=0,
         lt=1,
         description="Net loss, as a share of the ladder's units, up to which a momentum block may stay.",

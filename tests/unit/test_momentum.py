@@ -11,7 +11,7 @@ from skillmake.agent.loop import Agent
 from skillmake.benchmark import Benchmark, Split
 from skillmake.config.endpoints import ModelConfig
 from skillmake.config.models import Agent as AgentConfig
-from skillmake.config.models import Gate
+from skillmake.config.models import Gate, Slow
 from skillmake.epoch_end import fold_momentum
 from skillmake.guards import LeakGuard
 from skillmake.llm.cache import CallCache
@@ -38,6 +38,10 @@ from tests.worlds import question, units
 DEFAULT = "default-strategy/SKILL.md"
 HEAD = "---\nname: alpha\ndescription: Sorts.\n---\n\n"
 GATE = Gate(n_max=8, rung=4, e_confirm=20, e_provisional=2, use_diagnosis=False, guard_err=0.1)
+
+
+def slow(margin: float) -> Slow:
+    return Slow(e_rollback=2, momentum_margin=margin)
 
 
 class Student:
@@ -108,7 +112,7 @@ def run(
     samples: int = 12,
 ) -> MomentumReport:
     on = on or benchmark()
-    gate = MomentumGate(agent, state(), on, GATE, margin, (1, 1)) if gated else None
+    gate = MomentumGate(agent, state(), on, GATE, slow(margin), (1, 1)) if gated else None
     return run_momentum(
         START, now, on, agent.run, coach, gate, most_samples=samples, token_cap=4000, seed=(1, 1)
     )
@@ -216,7 +220,7 @@ def test_two_types_on_one_file_are_sampled_together_and_each_has_its_gate(agent:
     on = Benchmark(asked, Split(pools=pools, trainable=("alpha", "beta"), dropped={}))
     start = Texts(skills=Version.of({DEFAULT: skill("k00")}, None, "seed"), prompts=TEXTS.prompts)
     now = start.with_skill(DEFAULT, skill(*ALL), "step 1")
-    coach, gate = Coach("x04 x05 x06 x07"), MomentumGate(agent, state(), on, GATE, 0.0, (1, 1))
+    coach, gate = Coach("x04 x05 x06 x07"), MomentumGate(agent, state(), on, GATE, slow(0), (1, 1))
     report = run_momentum(start, now, on, agent.run, coach, gate, most_samples=9, token_cap=4000, seed=(1, 1))
     (file,) = report.files
     assert file.task_types == ("alpha", "beta")
@@ -283,7 +287,8 @@ def test_the_harm_check_reads_evidence_at_rung_ends_only() -> None:
         lambda of: [outcomes[unit.unit_id][0] for unit in of],
         lambda of: [outcomes[unit.unit_id][1] for unit in of],
         GATE,
-        0.0,
+        harm_at=2,
+        margin=0,
     )
     assert (found.accepted, found.reason) == (True, "not_worse")
     assert (found.numbers.wins, found.numbers.losses) == (2, 2)
@@ -292,13 +297,15 @@ def test_the_harm_check_reads_evidence_at_rung_ends_only() -> None:
         lambda of: [outcomes[unit.unit_id][0] for unit in of],
         lambda of: [outcomes[unit.unit_id][1] for unit in of],
         GATE,
-        0.0,
+        harm_at=2,
+        margin=0,
     )
     assert (split.accepted, split.reason, len(split.evidence)) == (False, "harmful", 2)
 
 
 def test_too_many_errors_speak_for_nothing() -> None:
     """One error in four is more than a tenth; it is neither a win nor a loss."""
-    found = check_harm([units(4)], lambda of: [1.0] * len(of), lambda _: [None, 1.0, 1.0, 1.0], GATE, 0.0)
+    sides = (lambda of: [1.0] * len(of)), (lambda _: [None, 1.0, 1.0, 1.0])
+    found = check_harm([units(4)], *sides, GATE, harm_at=2, margin=0)
     assert (found.accepted, found.reason) == (False, "errors")
     assert (found.numbers.errors, found.numbers.n, found.numbers.losses) == (1, 3, 0)
