@@ -44,6 +44,7 @@ METRICS = {
         },
     },
     "edits": {"accept": 3},
+    "gate": {"tests": 12, "expected_false": {"confirmed": 0.6, "accepted": 9.6}},
     "calls": {"paid": 1234},
     "tokens": {"prompt": 5},
 }
@@ -129,6 +130,7 @@ def test_result_shows_seed_delivered_and_gain(tmp_path: Path) -> None:
     for cell in ("20", "0.500", "0.650", "+0.150", "-0.020 … +0.320"):
         assert cell in row
     assert "calls: 1,234 paid" in text
+    assert "it would confirm 0.60 and let in 9.6 at most" in text
 
 
 @pytest.mark.parametrize(
