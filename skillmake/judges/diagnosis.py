@@ -8,7 +8,7 @@ from skillmake.agent.loop import Prediction
 from skillmake.config.models import Diagnose
 from skillmake.diagnose import confusions, make_case
 from skillmake.errors import TrainingAborted
-from skillmake.judges.findings import TOLERATED, contradictions, notes, soft_score
+from skillmake.judges.findings import contradiction, notes, soft_score
 from skillmake.judges.schemas import STAGE_ONE, Attribution, Findings
 from skillmake.packs import Case, Diagnosis, Judging, Pack
 from skillmake.questions import Question
@@ -139,7 +139,7 @@ def tool_prompts(texts: Texts) -> dict[str, dict[str, str]]:
 
 
 def _sample(question_ids: Sequence[str], size: int, seed: tuple[object, ...]) -> set[str]:
-    return set(seeded("judge right", *seed).sample(sorted(question_ids), min(size, len(question_ids))))
+    return set(seeded("judge right", *seed).sample(question_ids, min(size, len(question_ids))))
 
 
 def _values(c: Judged, texts: Texts) -> dict[str, Any]:
@@ -182,10 +182,8 @@ def _pay(paid: Judging, judge: str, got: Got[Any]) -> Judging:
 def _consistent(c: Judged) -> Judged:
     if c.degraded or c.findings is None:
         return c
-    found = contradictions(c.case.right, c.findings, c.attribution)
-    if len(found) <= TOLERATED:
-        return c
-    return replace(c, paid=c.paid.model_copy(update={"degraded": "; ".join(found)}))
+    found = contradiction(c.case.right, c.findings, c.attribution)
+    return replace(c, paid=c.paid.model_copy(update={"degraded": found}))
 
 
 def _final(c: Judged) -> Case:

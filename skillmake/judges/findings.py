@@ -4,40 +4,49 @@ from collections.abc import Iterator
 
 from skillmake.judges.schemas import Attribution, Findings
 
-TOLERATED = 1
 
+def checks(right: bool, findings: Findings, attribution: Attribution | None) -> dict[str, str]:
+    """What in the judgements of a case contradicts its graded outcome or another judge; "" where nothing does.
 
-def contradictions(right: bool, findings: Findings, attribution: Attribution | None) -> tuple[str, ...]:
-    """Where judgements contradict the graded outcome or each other.
+    Each check is bound by what the judge is asked, so judges that are right never fail it:
 
-    Four checks, each bound by what the judges are asked and so never failed by judges that are right:
-
-    1. spans: a wrong answer has a flawed step, a right one has a sound step;
-    2. sufficiency: nothing is enough for a wrong answer (a right one may be lucky);
-    3. reasoning: a wrong answer has a decisive error, a right one has none;
-    4. attribution to the skill (wrong answers only): a lapse is a skill that was not followed, a defect is
-       one that was.
-
-    A case with more than TOLERATED contradictions counts as degraded. One is outvoted by the other checks:
-    of judges that err 20 % of the time independently, some 65 % of the wrong cases have a contradiction,
-    but 23 % have two; of those that err 60 % of the time, 79 % have two.
+    - spans: a wrong answer has a flawed step, a right one a sound step;
+    - reasoning: a wrong answer has a decisive error, a right one has none;
+    - evidence (wrong answers only): a piece was missed or not used rightly;
+    - sufficiency (wrong answers only): nothing is enough for a wrong answer;
+    - attribution (wrong answers only, blame on the skill): a lapse is a skill that was not followed, a defect
+      one that was.
     """
     sound = [span.sound for span in findings.spans.spans]
-    enough, subtype = findings.sufficiency.enough, findings.reasoning.subtype
-    found = []
-    if right and not any(sound):
-        found.append("spans: no step is sound, but the answer is right")
-    if not right and all(sound):
-        found.append("spans: every step is sound, but the answer is wrong")
-    if not right and enough:
-        found.append("sufficiency: enough for a wrong answer")
-    if right != (subtype == "none"):
-        found.append(f"reasoning: error {subtype!r} in a {'right' if right else 'wrong'} answer")
-    followed = findings.adherence.followed
-    if attribution and attribution.blame == "skill" and (attribution.verdict == "lapse") == followed:
-        did = "followed" if followed else "not followed"
-        found.append(f"attribution: a {attribution.verdict}, but the skill was {did}")
-    return tuple(found)
+    subtype = findings.reasoning.subtype
+    graded = "right" if right else "wrong"
+    no_error = subtype == "none"
+    found = {
+        "spans": "no step is sound" if right and not any(sound) else "",
+        "reasoning": f"error {subtype!r} in a {graded} answer" if no_error != right else "",
+    }
+    if not right:
+        nodes = [node.found for node in findings.evidence.nodes]
+        found["spans"] = "every step is sound" if all(sound) else ""
+        found["evidence"] = "nothing was missed" if nodes and all(nodes) else ""
+        found["sufficiency"] = "enough for a wrong answer" if findings.sufficiency.enough else ""
+    if attribution is not None and attribution.blame == "skill":
+        followed = findings.adherence.followed
+        did = f"a {attribution.verdict}, but the skill was {'followed' if followed else 'not followed'}"
+        found["attribution"] = did if (attribution.verdict == "lapse") == followed else ""
+    return found
+
+
+def contradiction(right: bool, findings: Findings, attribution: Attribution | None) -> str:
+    """Why a case counts as degraded: more than half of its `checks` are contradicted; else "".
+
+    The checks outvote single errors. Of judges that err independently in 20 % of their answers, the rule
+    drops 8 % of the wrong cases, of those that err in 60 % it drops 64 % (at least 3 of 5, where four fail
+    with probability p and the attribution with 2p(1-p)).
+    """
+    found = checks(right, findings, attribution)
+    failed = [f"{check}: {problem}" for check, problem in found.items() if problem]
+    return "; ".join(failed) if 2 * len(failed) > len(found) else ""
 
 
 def soft_score(findings: Findings) -> float:
