@@ -6,7 +6,7 @@ from skillmake.judges.schemas import Attribution, Findings
 
 
 def checks(right: bool, findings: Findings, attribution: Attribution | None) -> dict[str, str]:
-    """What in the judgements of a case contradicts its graded outcome or another judge; "" where nothing does.
+    """What in the judgements of a case contradicts its graded outcome or another judge; "" where nothing.
 
     Each check is bound by what the judge is asked, so judges that are right never fail it:
 
