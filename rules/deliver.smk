@@ -24,6 +24,7 @@ rule deliver:
         best=last_end("best"),
     output:
         skills=directory("skills"),
+        prompts=directory("prompts-delivered"),
     log:
         f"{RUN}/log/deliver.log",
     params:
