@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from skillmake import cli_lineage
 from skillmake.artifacts import read_json
 from skillmake.config.document import params_yaml, schema_json
 from skillmake.config.load import describe, load_config
@@ -67,6 +68,9 @@ def result(
         typer.echo(result_text(value), nl=False)
     except (KeyError, TypeError, AttributeError, ValueError):
         raise DataError(f"{metrics}: not the metrics of a run", "run `snakemake --cores 8` first") from None
+
+
+cli_lineage.register(app)
 
 
 def main() -> None:
