@@ -1,6 +1,5 @@
 """Commands that explain a run: verify, lineage, blame, diff."""
 
-from pathlib import Path
 from typing import Annotated
 
 import typer

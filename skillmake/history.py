@@ -173,7 +173,7 @@ def _first_notes(told: Iterable[VersionNote], found: _Collected) -> dict[Key, Ve
 
 
 def _gates(found: _Collected, run_dir: Path) -> list[Gated]:
-    """Gates of settled steps that accepted or carried their candidate; one that is not settled has no step."""
+    """Gates of settled steps that accepted or carried their candidate; others have made no version."""
     out = []
     for name, raw in found.gates:
         folder = _folder(name)

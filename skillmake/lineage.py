@@ -102,8 +102,9 @@ def lineage_text(history: History, kind: str, digest: str, width: int) -> str:
         gates = gates_of(history, note)
         accuracy = ", ".join(f"{v.accuracy:.3f}" for v in history.measured(kind, note.digest)) or "-"
         place = (note.digest, str(note.epoch), str(note.step), _source(note, gated=bool(gates)))
-        for gate in gates or [None]:
-            table.add_row(*place, *_evidence(gate), accuracy)
+        evidence = [_evidence(gate) for gate in gates] or [("-",) * 5]
+        for cells in evidence:
+            table.add_row(*place, *cells, accuracy)
     again = [
         f"came back in epoch {note.epoch}, step {note.step}: {_source(note, gated=False)}\n"
         for note in history.returns
@@ -119,8 +120,6 @@ def _source(note: VersionNote, *, gated: bool) -> str:
     return f"{note.source} ({note.description})"
 
 
-def _evidence(gate: Gated | None) -> tuple[str, ...]:
-    if gate is None:
-        return ("-",) * 5
+def _evidence(gate: Gated) -> tuple[str, ...]:
     n = gate.decision.numbers
     return gate.decision.action, str(n.wins), str(n.losses), str(n.n), f"{n.e:.2f}"

@@ -50,5 +50,5 @@ def objects(value: Any) -> Iterator[dict[str, Any]]:
 
 
 def is_kind(value: dict[str, Any], model: type[BaseModel]) -> bool:
-    """Whether an object has exactly the fields of `model`: artefacts are written whole, so that tells them."""
+    """Whether an object has exactly the fields of `model`, as artefacts have: they are written whole."""
     return value.keys() - set(STAMP_KEYS) == model.model_fields.keys()
