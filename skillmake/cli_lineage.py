@@ -1,5 +1,6 @@
 """Commands that explain a run: verify, lineage, blame, diff."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -12,7 +13,7 @@ VERSION = "a digest or unique prefix, seed, best, or epoch:N"
 
 def register(app: typer.Typer) -> None:
     """Add the commands to the `skillmake` command line."""
-    for command in (lineage,):
+    for command in (lineage, blame):
         app.command()(command)
 
 
@@ -28,3 +29,23 @@ def lineage(
     history = read_history(find_run(run))
     kind, digest = one_kind(find_version(history, version))
     typer.echo(lineage_text(history, kind, digest, output_width()), nl=False)
+
+
+def blame(
+    file: Annotated[Path, typer.Argument(help="A delivered SKILL.md, or a file of a version.")],
+    run: RunOption = None,
+    calls: Annotated[bool, typer.Option("--calls", help="Show the key of every call in full.")] = False,
+) -> None:
+    """Show for each line of a skill the edit, step, cases, gate evidence and calls behind it."""
+    from skillmake.blame import blame_file
+    from skillmake.blame_text import blame_text
+    from skillmake.history import read_history
+    from skillmake.runs import find_run, read_text, run_of
+    from skillmake.terminal import output_width
+
+    text = read_text(file)
+    own_run = run_of(file) if run is None else None
+    history = read_history(own_run or find_run(run))
+    typer.echo(
+        blame_text(history, blame_file(history, file, text), output_width(), all_calls=calls), nl=False
+    )

@@ -30,6 +30,26 @@ def find_run(name: str | None, params: Path = Path("params.yaml")) -> Path:
     raise DataError(f"{name}: no such run", hint)
 
 
+def run_of(file: Path) -> Path | None:
+    """Folder of the run that a file of a version belongs to; None for a file that lies elsewhere."""
+    for folder in file.resolve().parents:
+        if folder.name == "versions" and folder.parent.parent.name == RUNS:
+            return folder.parent
+    return None
+
+
+def read_text(path: Path) -> str:
+    """A text that the user has named; raises DataError when it cannot be read."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise DataError(f"{path}: no such file") from None
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise DataError(f"{path}: not UTF-8") from None
+
+
 def artefact_files(run_dir: Path) -> list[Path]:
     """Files of a run in order of name: without logs, versions and what a killed write left."""
     inside = (path for path in run_dir.rglob("*") if path.is_file())
