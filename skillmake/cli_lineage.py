@@ -13,8 +13,28 @@ VERSION = "a digest or unique prefix, seed, best, or epoch:N"
 
 def register(app: typer.Typer) -> None:
     """Add the commands to the `skillmake` command line."""
-    for command in (lineage, blame):
+    for command in (verify, lineage, blame, diff):
         app.command()(command)
+
+
+def verify(run: Annotated[str, typer.Argument(help="Name or folder of the run.")]) -> None:
+    """Check every digest of a run; a file that is not what it was is named, with exit code 1."""
+    from skillmake.errors import DataError
+    from skillmake.runs import find_run
+    from skillmake.verify import verify as verify_run
+
+    folder = find_run(run)
+    report = verify_run(folder)
+    for count, what in report.checked:
+        typer.echo(f"{count:>8,}  {what}")
+    typer.echo(f"{len(report.unvouched):>8,}  artefacts no other vouches for: {', '.join(report.unvouched)}")
+    if report.mismatches:
+        raise DataError(
+            f"{folder}: {len(report.mismatches)} mismatches\n"
+            + "\n".join(f"  {mismatch}" for mismatch in report.mismatches),
+            "delete what was changed and run `snakemake --cores 8` again",
+        )
+    typer.echo(f"{folder}: all digests agree")
 
 
 def lineage(
@@ -49,3 +69,19 @@ def blame(
     typer.echo(
         blame_text(history, blame_file(history, file, text), output_width(), all_calls=calls), nl=False
     )
+
+
+def diff(
+    one: Annotated[str, typer.Argument(metavar="A", help=f"The older version: {VERSION}.")],
+    other: Annotated[str, typer.Argument(metavar="B", help="The newer version.")],
+    run: RunOption = None,
+    unified: Annotated[bool, typer.Option("--unified", help="One text with + and - lines.")] = False,
+) -> None:
+    """Show two versions side by side, with the validation accuracy of both."""
+    from skillmake.compare import compare_text
+    from skillmake.history import read_history
+    from skillmake.runs import find_run
+    from skillmake.terminal import output_width
+
+    history = read_history(find_run(run))
+    typer.echo(compare_text(history, one, other, output_width(), unified=unified), nl=False)

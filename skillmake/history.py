@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from pydantic import ValidationError
+
 from skillmake.artifacts import Model, read_json, read_model
 from skillmake.benchmark import Benchmark
 from skillmake.candidate import Candidate
@@ -131,9 +133,10 @@ def _collect(found: _Collected, name: str, path: Path, value: Any) -> None:
 def _as(model: type[Model], value: dict[str, Any], path: Path) -> Model:
     try:
         return model.model_validate({k: v for k, v in value.items() if k in model.model_fields})
-    except ValueError as error:
+    except ValidationError as error:
         raise DataError(
-            f"{path}: not a valid {model.__name__}: {error}", "`skillmake verify` names what was changed"
+            f"{path}: not a valid {model.__name__}: {error.errors()[0]['msg']}",
+            "`skillmake verify` names what was changed",
         ) from None
 
 
