@@ -29,8 +29,9 @@ def verify(run: Annotated[str, typer.Argument(help="Name or folder of the run.")
         typer.echo(f"{count:>8,}  {what}")
     typer.echo(f"{len(report.unvouched):>8,}  artefacts no other vouches for: {', '.join(report.unvouched)}")
     if report.mismatches:
+        count = len(report.mismatches)
         raise DataError(
-            f"{folder}: {len(report.mismatches)} mismatches\n"
+            f"{folder}: {count} mismatch{'es' if count > 1 else ''}\n"
             + "\n".join(f"  {mismatch}" for mismatch in report.mismatches),
             "delete what was changed and run `snakemake --cores 8` again",
         )
