@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from skillmake import cli_gate
+from skillmake import cli_gate, cli_lineage
 from skillmake.artifacts import read_json
 from skillmake.config.document import params_yaml, schema_json
 from skillmake.config.load import describe, load_config
@@ -71,6 +71,7 @@ def result(
 
 
 cli_gate.register(app)
+cli_lineage.register(app)
 
 
 def main() -> None:

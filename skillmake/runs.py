@@ -1,0 +1,74 @@
+"""Runs on disk: which one is meant, its artefacts, and what kind of artefact an object is (DESIGN §2)."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel
+
+from skillmake.artifacts import STAMP_KEYS
+from skillmake.config.load import load_config
+from skillmake.errors import DataError
+
+RUNS = "runs"
+NOT_ARTEFACTS = ("log", "versions")
+
+
+def find_run(name: str | None, params: Path = Path("params.yaml")) -> Path:
+    """Folder of the run called `name` (or at that path); without a name the run of `params`.
+
+    Raises DataError when there is no such run, naming those there are.
+    """
+    if name is None:
+        name = load_config(params).run
+    for folder in (Path(name), Path(RUNS) / name):
+        # A run is known by its first artefact's folder, so that `skills` is not taken for one
+        if (folder / "data").is_dir() and folder.resolve().parent.name == RUNS:
+            return folder
+    there = sorted(path.parent.name for path in Path(RUNS).glob("*/data"))
+    hint = f"runs here: {', '.join(there)}" if there else "run `snakemake --cores 8` first"
+    raise DataError(f"{name}: no such run", hint)
+
+
+def run_of(file: Path) -> Path | None:
+    """Folder of the run that a file of a version belongs to; None for a file that lies elsewhere."""
+    for folder in file.resolve().parents:
+        if folder.name == "versions" and folder.parent.parent.name == RUNS:
+            return folder.parent
+    return None
+
+
+def read_text(path: Path) -> str:
+    """A text that the user has named; raises DataError when it cannot be read."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise DataError(f"{path}: no such file") from None
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise DataError(f"{path}: not UTF-8") from None
+
+
+def artefact_files(run_dir: Path) -> list[Path]:
+    """Files of a run in order of name: without logs, versions and what a killed write left."""
+    inside = (path for path in run_dir.rglob("*") if path.is_file())
+    return sorted(path for path in inside if _is_artefact(path.relative_to(run_dir)))
+
+
+def _is_artefact(path: Path) -> bool:
+    return path.parts[0] not in NOT_ARTEFACTS and not path.name.startswith(".")
+
+
+def objects(value: Any) -> Iterator[dict[str, Any]]:
+    """Every JSON object in `value`, at any depth, the outer ones first."""
+    if isinstance(value, dict):
+        yield value
+    if isinstance(value, (dict, list)):
+        for part in value.values() if isinstance(value, dict) else value:
+            yield from objects(part)
+
+
+def is_kind(value: dict[str, Any], model: type[BaseModel]) -> bool:
+    """Whether an object has exactly the fields of `model`, as artefacts have: they are written whole."""
+    return value.keys() - set(STAMP_KEYS) == model.model_fields.keys()
