@@ -18,6 +18,7 @@ from skillmake.agent.trace import KEPT, Outcome, Step
 from skillmake.config.models import Agent as AgentConfig
 from skillmake.llm.types import CallError, ChatRequest, ChatResponse, Message, Reply
 from skillmake.skilltext import CHARACTERS_PER_TOKEN
+from skillmake.texts import tool_path
 
 StopReason = Literal["answered", "max_steps", "error"]
 MOST_IDLE = 2
@@ -112,7 +113,7 @@ def _use_tools(
     """Make the calls of one turn and add their results to the messages."""
     uses: list[Use] = []
     for call in read_calls(response.tool_calls, start.context.tools, run.turn):
-        uses.append(_make(call, run, [use.call.key for use in uses], start.context))
+        uses.append(_make(call, run, [use.call.key for use in uses], start))
     found = [use for use in uses if use.outcome == "found"]
     yield from _refine(run, found, start, config, "extract")
     yield from _refine(run, found, start, config, "verify")
@@ -126,16 +127,19 @@ def _use_tools(
         _tell(run, use, config.result_tokens)
 
 
-def _make(call: ToolCall, run: Run, same_turn: Sequence[str], context: Context) -> Use:
+def _make(call: ToolCall, run: Run, same_turn: Sequence[str], start: Start) -> Use:
     if call.problem:
         return Use(call, "malformed", ToolResult(f"Error: {call.problem}", is_error=True))
     if call.key in run.seen or call.key in same_turn:
         where = "above" if call.key in run.seen else "in this same turn"
         return Use(call, "repeated", ToolResult(f"You made this very call {where}; its result stands there."))
     try:
-        result = context.call(call.tool, call.arguments)
+        result = start.context.call(call.tool, call.arguments)
     except Exception as error:  # the user's code: one bad call must not end all runs; the trace shows it
         result = ToolResult(f"the tool failed: {type(error).__name__}: {error}", is_error=True)
+    if result.images and not start.texts[call.tool].extract:
+        missing = f"pictures need a prompt that says what to look for: {tool_path(call.tool, 'extract')}"
+        result = ToolResult(missing, is_error=True)
     if result.is_error:
         return Use(call, "error", replace(result, text=f"Error: {result.text}"))
     return Use(call, "found", result)

@@ -12,7 +12,7 @@ from skillmake.agent.render import build_messages
 from skillmake.config.models import Agent as AgentConfig
 from skillmake.errors import DataError
 from skillmake.llm.types import Message
-from skillmake.questions import Question, did_you_mean
+from skillmake.questions import Question
 from skillmake.similarity import cosine, tfidf
 from skillmake.tree import Forest, Node, VideoTree
 
@@ -124,9 +124,8 @@ class TreeContext:
 
     def call(self, tool: str, arguments: Mapping[str, Any]) -> ToolResult:
         if "node_id" in arguments and arguments["node_id"] not in self.tree.by_id:
-            name = str(arguments["node_id"])
-            hint = did_you_mean(name, self.tree.by_id)
-            return ToolResult(f"there is no node {name!r}.{hint} list_children shows the ids.", is_error=True)
+            text = f"there is no node {arguments['node_id']!r}; list_children shows the ids"
+            return ToolResult(text, is_error=True)
         functions: dict[str, Callable[..., ToolResult]] = {
             LIST_CHILDREN.name: self._list_children,
             READ_NODE.name: self._read_node,
