@@ -5,6 +5,7 @@ rule val_eval:
     input:
         **DATA,
         texts=after_steps("texts"),
+        videos=VIDEOS,
     output:
         validation=f"{END}/validation.json",
     log:
