@@ -4,7 +4,10 @@ from skillmake.artifacts import Artifact
 
 
 class Case(Artifact):
-    """One rollout as a teacher sees it. `near`: worked examples closest to the question, best first."""
+    """One rollout as a teacher sees it. `near`: worked examples closest to the question, best first.
+
+    `missed`: nodes that hold the answer and that the agent did not read, where the data knows them.
+    """
 
     question_id: str
     unit_id: str
@@ -14,6 +17,7 @@ class Case(Artifact):
     prediction: str | None
     right: bool
     near: tuple[str, ...] = ()
+    missed: tuple[str, ...] = ()
 
 
 class Confusion(Artifact):
