@@ -11,10 +11,12 @@ sys.path.insert(0, str(workflow.basedir))
 
 from snakemake.exceptions import WorkflowError
 
+from skillmake.agent.environments.files import looked_up_files
 from skillmake.artifacts import canonical_line
 from skillmake.codehash import code_digest
 from skillmake.config.load import hashed_part, parse_config, pick, unhashed_part
 from skillmake.errors import SkillmakeError
+from skillmake.texts import tool_prompts
 from skillmake.workspace import TrainingLock, prune, set_environment, sweep_incomplete
 
 set_environment(Path(workflow.basedir))
@@ -29,6 +31,8 @@ HASHED = json.loads(canonical_line(hashed_part(CONFIG)))
 SETTINGS = unhashed_part(CONFIG)
 REHEARSAL = CONFIG.data.questions == "rehearsal"
 SLOTS = CONFIG.limits.slots
+# What an agent with tools may look up, and the code of a user's own environment
+VIDEOS = looked_up_files(CONFIG.agent.environment, CONFIG.data.videos)
 BY_LLM = CONFIG.evolve.teacher == "llm"
 BY_JUDGES = CONFIG.diagnose.method == "judges"
 HOLDOUT = CONFIG.slow.run_holdout_eval
@@ -69,12 +73,14 @@ wildcard_constraints:
 # are triggers. `io` is a function of input and output, which Snakemake does not track, so it may carry
 # what changes no result. No absolute path may stand in a shell text: it counts as the rule's code.
 def cfg(*keys):
-    """The parameters at dotted `keys`; those of the rehearsal world where a role lives in it."""
+    """The parameters at dotted `keys`, with those of what a role lives in and of what an agent looks up."""
     roles = {
         "models.student": CONFIG.models.student,
         "models.teacher": CONFIG.models.teacher,
         "models.judge": CONFIG.models.judge,
     }
+    if "agent" in keys and CONFIG.agent.environment != "qa":
+        keys = (*keys, "data.videos")
     if any(key in roles and roles[key].provider == "rehearsal" for key in keys):
         keys = (*keys, "rehearsal")
     return canonical_line(pick(HASHED, keys))
@@ -179,8 +185,10 @@ def of_steps(name, per_type=False):
 
 def seed_files():
     skills = sorted(Path(CONFIG.data.skills).glob("*/SKILL.md"))
+    prompts = Path(CONFIG.data.prompts)
     return [
-        path.as_posix() for path in [*skills, Path(CONFIG.data.prompts) / "system.md"]
+        path.as_posix()
+        for path in [*skills, prompts / "system.md", *tool_prompts(prompts)]
     ]
 
 

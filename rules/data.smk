@@ -57,6 +57,7 @@ rule baseline:
     input:
         questions=DATA["questions"],
         texts=f"{RUN}/data/texts.json",
+        videos=VIDEOS,
     output:
         rollout=f"{RUN}/data/baseline.json",
     log:

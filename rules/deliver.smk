@@ -5,6 +5,7 @@ rule final_test:
     input:
         **DATA,
         best=last_end("best"),
+        videos=VIDEOS,
     output:
         rollout=f"{RUN}/final_test.json",
     log:

@@ -6,6 +6,7 @@ rule val_eval:
     input:
         **DATA,
         texts=after_steps("texts"),
+        videos=VIDEOS,
     output:
         validation=f"{END}/validation.json",
     log:
@@ -59,6 +60,7 @@ rule momentum:
         texts=f"{END}/settled_texts.json",
         state=f"{END}/settled_state.json",
         templates=SLOW_TEMPLATES if BY_LLM else [],
+        videos=VIDEOS if BY_LLM else [],
     output:
         momentum=f"{END}/momentum.json",
         texts=f"{END}/momentum_texts.json",
@@ -110,6 +112,7 @@ rule val_eval2:
         diagnoses=diagnoses_of_epoch,
         validation=f"{END}/validation.json",
         best=f"{END}/settled_best.json",
+        videos=VIDEOS if BY_LLM else [],
     output:
         validation2=f"{END}/validation2.json",
         best=f"{END}/best.json",
@@ -134,6 +137,7 @@ rule holdout:
         baseline=f"{RUN}/data/baseline.json",
         texts=after_steps("texts"),
         best=f"{END}/best.json",
+        videos=VIDEOS,
     output:
         holdout=f"{END}/holdout.json",
     log:

@@ -28,6 +28,7 @@ rule rollout:
         **DATA,
         plan=f"{EPOCH}/plan.json",
         texts=before("texts"),
+        videos=VIDEOS,
     output:
         rollout=f"{STEP}/rollout.json",
     log:
@@ -96,6 +97,7 @@ rule gate:
         state=before("state"),
         texts=before("texts"),
         candidate=f"{STEP}/candidate/{{t}}.json",
+        videos=VIDEOS,
     output:
         gate=f"{STEP}/gate/{{t}}.json",
     log:

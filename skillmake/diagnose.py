@@ -9,6 +9,7 @@ from skillmake.questions import Question
 from skillmake.similarity import nearest
 from skillmake.skilltext import examples
 from skillmake.texts import Texts
+from skillmake.traces import missed_evidence, soft_score, tool_packs
 
 NEAREST = 2
 
@@ -26,8 +27,10 @@ def diagnose_by_rule(
         task_type: Pack(cases=tuple(cases), confusions=confusions(cases))
         for task_type, cases in by_type.items()
     }
-    soft = {case.question_id: float(case.right) for pack in packs.values() for case in pack.cases}
-    return Diagnosis(method="rules", skill=packs, system=Pack(), tools={}, soft=soft, degraded=0)
+    cases = {case.question_id: case for pack in packs.values() for case in pack.cases}
+    soft = {row.question_id: soft_score(row) for row in rows if row.question_id in cases}
+    tools = tool_packs(rows, cases)
+    return Diagnosis(method="rules", skill=packs, system=Pack(), tools=tools, soft=soft, degraded=0)
 
 
 def confusions(cases: Iterable[Case]) -> tuple[Confusion, ...]:
@@ -48,5 +51,6 @@ def make_case(row: Prediction, question: Question, texts: Texts) -> Case:
         answer=question.answer,
         prediction=row.prediction,
         right=bool(row.right),
+        missed=missed_evidence(row),
         near=tuple(shown[place] for place in nearest(question.question, shown, NEAREST)),
     )

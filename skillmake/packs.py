@@ -10,6 +10,7 @@ from skillmake.artifacts import Artifact
 class Case(Artifact):
     """One rollout as a teacher sees it. `near`: worked examples closest to the question, best first.
 
+    `missed`: nodes that hold the answer and that the agent did not read, where the data knows them.
     Judged cases only: `verdict` (wrong answers), `blame` (`skill`, `system` or `tool <name>`: the text that
     is to blame) and `notes` (what the judges found).
     """
@@ -25,6 +26,7 @@ class Case(Artifact):
     verdict: Literal["defect", "lapse"] | None = None
     blame: str = ""
     notes: tuple[str, ...] = ()
+    missed: tuple[str, ...] = ()
 
 
 class Confusion(Artifact):

@@ -11,6 +11,7 @@ from skillmake.skilltext import parse_skill
 
 DEFAULT_SKILL = "default-strategy"
 SYSTEM_PROMPT = "system.md"
+TOOL_PARTS = ("extract", "verify")
 
 
 class Version(Artifact):
@@ -52,6 +53,11 @@ class Texts(Artifact):
         """`<slug>/SKILL.md` of the type, else the shared default; DataError when there is neither."""
         return skill_path(self.skills.files, task_type)
 
+    def tool(self, name: str) -> tuple[str, str]:
+        """The extract and the verify prompt of a tool; a text that is not there is empty."""
+        extract, verify = (self.prompts.files.get(tool_path(name, part), "") for part in TOOL_PARTS)
+        return extract, verify
+
     def with_skill(self, path: str, text: str, source: str) -> "Texts":
         return self.with_skills({path: text}, source)
 
@@ -72,6 +78,11 @@ def skill_path(files: Mapping[str, str], task_type: str) -> str:
     )
 
 
+def tool_path(name: str, part: str) -> str:
+    """Where the `extract` or `verify` prompt of a tool is, in a version of the prompts."""
+    return f"tools/{name}/{part}.md"
+
+
 def is_default(path: str) -> bool:
     return path == f"{DEFAULT_SKILL}/SKILL.md"
 
@@ -83,7 +94,7 @@ def seed_texts(data: Data, trainable: Sequence[str]) -> Texts:
 
 
 def read_seed(skills_dir: Path, prompts_dir: Path) -> Texts:
-    """The seed texts from two folders; each skill file is checked (DataError with its path)."""
+    """The seed texts, prompts of tools included; each skill file is checked (DataError with its path)."""
     skills = {}
     for path in sorted(skills_dir.glob("*/SKILL.md")):
         text = _read(path)
@@ -93,11 +104,18 @@ def read_seed(skills_dir: Path, prompts_dir: Path) -> Texts:
         raise DataError(
             f"{skills_dir.as_posix()}: no <slug>/SKILL.md in it", "see data.skills in params.yaml"
         )
-    system = prompts_dir / SYSTEM_PROMPT
+    prompts = [prompts_dir / SYSTEM_PROMPT, *tool_prompts(prompts_dir)]
     return Texts(
         skills=Version.of(skills, None, "seed"),
-        prompts=Version.of({SYSTEM_PROMPT: _read(system)}, None, "seed"),
+        prompts=Version.of(
+            {path.relative_to(prompts_dir).as_posix(): _read(path) for path in prompts}, None, "seed"
+        ),
     )
+
+
+def tool_prompts(prompts_dir: Path) -> list[Path]:
+    """The files of the tools' prompts in a folder of seed prompts, sorted."""
+    return sorted(path for part in TOOL_PARTS for path in prompts_dir.glob(tool_path("*", part)))
 
 
 def own_skills(texts: Texts, task_types: Sequence[str]) -> Texts:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
+from skillmake.agent.environments.factory import make_environment
 from skillmake.agent.loop import Agent, Prediction, check_errors
 from skillmake.config.models import Config
 from skillmake.job import Job
@@ -15,9 +16,10 @@ from skillmake.texts import Texts
 @contextmanager
 def open_student(config: Config, *, cache_dir: Path, log_dir: Path, log_name: str) -> Iterator[Agent]:
     """The agent with the student model of `config`; its connections are closed behind it."""
+    environment = make_environment(config.agent, videos(config))
     client = make_client(config, "student", cache_dir=cache_dir, log_dir=log_dir, log_name=log_name)
     try:
-        yield Agent(client, config.models.student, config.agent)
+        yield Agent(client, config.models.student, config.agent, environment)
     finally:
         client.close()
 
@@ -25,6 +27,11 @@ def open_student(config: Config, *, cache_dir: Path, log_dir: Path, log_name: st
 def student(job: Job) -> AbstractContextManager[Agent]:
     """The agent of a job."""
     return open_student(job.config, cache_dir=job.cache_dir, log_dir=job.log_dir, log_name=job.name)
+
+
+def videos(config: Config) -> Path:
+    """Folder of the videos; only rules of an environment that looks things up are given it."""
+    return Path() if config.agent.environment == "qa" else Path(config.data.videos)
 
 
 def answer_all(job: Job, questions: Iterable[Question], texts: Texts) -> list[Prediction]:

@@ -1,26 +1,31 @@
-"""The agent for questions without tools: one call per question, graded."""
+"""The agent: runs of questions with given texts, graded; outcomes known by content are not asked again."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Literal
+from pathlib import Path
 
+from skillmake.agent.environments.base import Context, Environment
+from skillmake.agent.environments.factory import make_environment
+from skillmake.agent.environments.skill_tool import WithSkill
 from skillmake.agent.extract import extract_choice, extract_free
 from skillmake.agent.graders import Grader, make_grader
-from skillmake.agent.render import build_messages
-from skillmake.artifacts import Artifact
+from skillmake.agent.play import Run, Start, StopReason, ToolTexts, play
+from skillmake.agent.render import question_text
+from skillmake.agent.rounds import in_rounds
+from skillmake.agent.toolcalls import check_tools
+from skillmake.agent.trace import Step
+from skillmake.artifacts import Artifact, canonical_line, sha256
 from skillmake.config.endpoints import ModelConfig
 from skillmake.config.models import Agent as AgentConfig
 from skillmake.errors import TrainingAborted
 from skillmake.llm.client import Client
-from skillmake.llm.types import CallError, ChatRequest, Reply
+from skillmake.llm.types import ChatRequest
 from skillmake.questions import Question
 from skillmake.skilltext import examples
 from skillmake.texts import Texts
 
-StopReason = Literal["answered", "max_steps", "error"]
-
 
 class Observation(Artifact):
-    """What is known of a question under one text: `call` is the key of the request it was asked with."""
+    """What is known of a question under given texts: `call` is the key of the run (see `Agent.run`)."""
 
     call: str
     right: bool | None
@@ -29,7 +34,9 @@ class Observation(Artifact):
 class Prediction(Artifact):
     """One rollout. `right` is None when the infrastructure failed: neither right nor wrong.
 
-    `calls`: cache keys; `looked_up`: the outcome was known by content and nothing was asked.
+    `calls`: cache keys in the order asked; `looked_up`: the outcome was known by content and nothing was
+    asked. With tools, `run` is the key of the run, `steps` are the tool calls, and `evidence` are the nodes
+    that hold the answer, where the data says so; else `run` is empty and the only call is the key.
     """
 
     question_id: str
@@ -45,17 +52,30 @@ class Prediction(Artifact):
     prompt_tokens: int = 0
     completion_tokens: int = 0
     looked_up: bool = False
+    run: str = ""
+    steps: tuple[Step, ...] = ()
+    evidence: tuple[str, ...] = ()
 
     @property
     def observation(self) -> Observation:
-        return Observation(call=self.calls[0], right=self.right)
+        return Observation(call=self.run or self.calls[0], right=self.right)
 
 
 class Agent:
-    """Answers questions with given texts and grades the answers."""
+    """Answers questions with given texts and grades the answers.
 
-    def __init__(self, client: Client, model: ModelConfig, config: AgentConfig) -> None:
+    `environment`: what can be looked up; None makes the one that the configuration names, without a folder.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        model: ModelConfig,
+        config: AgentConfig,
+        environment: Environment | None = None,
+    ) -> None:
         self._client, self._model, self._config = client, model, config
+        self._environment = environment or make_environment(config, Path())
         self._grade: Grader = make_grader(
             config.grader, tolerance=config.tolerance, f1_threshold=config.f1_threshold
         )
@@ -71,80 +91,97 @@ class Agent:
     ) -> list[Prediction]:
         """One prediction per question, in the order given.
 
-        `known`: observations by question id; one whose call key is the key of this very request is
-        used instead of a call.
+        `known`: observations by question id; one whose key is the key of this very run is used instead of
+        calls. The key of a run without tools is that of its one request. With tools it is a digest over all
+        that the run follows from: the first request, what the tools may show, their extract and verify
+        prompts, the skill where a tool reads it, and the limits of the loop; so a changed tool prompt is
+        never taken for the old one, though the first request is the same.
         """
         asked = list(questions)
         rows: dict[str, Prediction] = {}
         todo = []
         for question in asked:
-            request = self._request(question, texts, replicate)
+            start = self._start(question, texts, replicate)
             seen = (known or {}).get(question.question_id)
-            if seen is not None and self._fits(seen, request):
+            if seen is not None and self._fits(seen, start):
                 rows[question.question_id] = _looked_up(question, seen, replicate)
             else:
-                todo.append((question, request))
+                todo.append((question, start))
         # Questions with one prefix side by side: the embedded model and most servers reuse it.
         todo.sort(key=lambda pair: (pair[0].task_type, pair[0].options or (), pair[0].question_id))
-        for (question, _), reply in zip(todo, self._client.ask([r for _, r in todo]), strict=True):
-            rows[question.question_id] = self._prediction(question, reply, replicate)
+        runs = in_rounds([play(start, self._config) for _, start in todo], self._client.ask)
+        for (question, start), run in zip(todo, runs, strict=True):
+            rows[question.question_id] = self._prediction(question, start, run, replicate)
         return [rows[question.question_id] for question in asked]
 
     def known(
         self, questions: Iterable[Question], texts: Texts, seen: Mapping[str, Observation]
     ) -> dict[str, bool | None]:
-        """Outcomes that need no call, by question id: those observed with this very request."""
+        """Outcomes that need no call, by question id: those observed with this very run."""
         return {
             question.question_id: seen[question.question_id].right
             for question in questions
             if question.question_id in seen
-            and self._fits(seen[question.question_id], self._request(question, texts, 0))
+            and self._fits(seen[question.question_id], self._start(question, texts, 0))
         }
 
-    def _fits(self, seen: Observation, request: ChatRequest) -> bool:
-        return seen.right is not None and seen.call == self._client.key(request)
-
-    def _request(self, question: Question, texts: Texts, replicate: int) -> ChatRequest:
-        skill, most = texts.skill(question.task_type), self._config.nearest_examples
-        messages = build_messages(question, texts.system, skill, self._config.options_in, most)
-        return ChatRequest(
-            messages=messages,
-            temperature=self._model.temperature,
-            max_tokens=self._model.max_tokens,
-            choices=question.options if self._config.constrained else None,
-            replicate=replicate,
-            # Chosen examples are the question's own; only the system message is shared
-            shared=None if most is None or len(examples(skill)) <= most else 1,
+    def _fits(self, seen: Observation, start: Start) -> bool:
+        return seen.right is not None and seen.call == (
+            self._run_key(start) or self._client.key(start.request)
         )
 
-    def _prediction(self, question: Question, reply: Reply, replicate: int) -> Prediction:
-        common = {
-            "question_id": question.question_id,
-            "unit_id": question.unit_id,
-            "task_type": question.task_type,
-            "replicate": replicate,
-            "calls": (reply.key,),
-        }
-        if isinstance(reply.outcome, CallError):
-            failed = {
-                "prediction": None,
-                "right": None,
-                "stop_reason": "error",
-                "error": reply.outcome.reason,
-            }
-            return Prediction.model_validate({**common, **failed})
-        text = reply.outcome.text
-        found = extract_choice(text, question.options) if question.options else extract_free(text)
-        return Prediction.model_validate(
-            {
-                **common,
-                "prediction": found,
-                "right": found is not None and self._grade(found, question),
-                "stop_reason": "answered",
-                "trace": (text,),
-                "prompt_tokens": reply.outcome.prompt_tokens,
-                "completion_tokens": reply.outcome.completion_tokens,
-            }
+    def _run_key(self, start: Start) -> str:
+        """Key of a run with tools; empty without."""
+        if not start.context.tools:
+            return ""
+        config = self._config
+        limits = [config.max_steps, config.result_tokens, config.context_tokens]
+        texts = {name: [text.extract, text.verify] for name, text in start.texts.items()}
+        return sha256(canonical_line([self._client.key(start.request), start.context.digest, texts, limits]))
+
+    def _start(self, question: Question, texts: Texts, replicate: int) -> Start:
+        skill, mode = texts.skill(question.task_type), self._config.skill_mode
+        inline, most = skill if mode == "inline" else "", self._config.nearest_examples
+        context: Context = self._environment.open(question)
+        if mode == "tool":
+            context = WithSkill(context, skill)
+        check_tools(context.tools)
+        request = ChatRequest(
+            messages=self._environment.messages(question, texts.system, inline),
+            temperature=self._model.temperature,
+            max_tokens=self._model.max_tokens,
+            # A model that is held to the options could not call a tool
+            choices=question.options if self._config.constrained and not context.tools else None,
+            tools=tuple(tool.wire for tool in context.tools),
+            replicate=replicate,
+            # Chosen examples are the question's own; only the system message is shared
+            shared=None if most is None or len(examples(inline)) <= most else 1,
+        )
+        tools = {tool.name: ToolTexts(*texts.tool(tool.name)) for tool in context.tools}
+        return Start(request, context, question_text(question), tools)
+
+    def _prediction(self, question: Question, start: Start, run: Run, replicate: int) -> Prediction:
+        found = None
+        if run.stop_reason == "answered":
+            options = question.options
+            found = extract_choice(run.answer, options) if options else extract_free(run.answer)
+        right = found is not None and self._grade(found, question)
+        return Prediction(
+            question_id=question.question_id,
+            unit_id=question.unit_id,
+            task_type=question.task_type,
+            replicate=replicate,
+            prediction=found,
+            right=None if run.stop_reason == "error" else right,
+            stop_reason=run.stop_reason,
+            trace=tuple(run.trace),
+            error=run.error,
+            calls=tuple(run.calls),
+            prompt_tokens=run.prompt_tokens,
+            completion_tokens=run.completion_tokens,
+            run=self._run_key(start),
+            steps=tuple(run.steps),
+            evidence=start.context.evidence,
         )
 
 

@@ -36,7 +36,13 @@ class Data(Section):
         description="Questions as JSONL; `rehearsal` makes them from the known-truth world.",
     )
     skills: str = Field("data/triage/skills", description="Folder of seed skills: <slug>/SKILL.md.")
-    prompts: str = Field("prompts", description="Folder of seed prompts: system.md.")
+    prompts: str = Field(
+        "prompts", description="Folder of seed prompts: system.md, tools/<name>/{extract,verify}.md."
+    )
+    videos: str = Field(
+        "data/videos",
+        description="Folder of video trees, <video_id>.json, for an agent.environment that looks things up.",
+    )
     own_skill_per_type: bool = Field(
         True,
         description="Give each trainable type its own copy of default-strategy when it has no skill file.",
@@ -47,6 +53,24 @@ class Data(Section):
 class Agent(Section):
     """How a question becomes a prompt and an answer becomes right or wrong."""
 
+    environment: str = Field(
+        "qa",
+        min_length=1,
+        description="What the agent can look up: `qa` (nothing), `tree` (a video as a tree of captions and "
+        "frames), or a factory of your own, `package.module:factory`.",
+    )
+    skill_mode: Literal["inline", "tool", "off"] = Field(
+        "inline", description="The skill stands in the prompt, is read by a tool, or is left out."
+    )
+    max_steps: int = Field(8, ge=1, le=100, description="Most model turns of an agent with tools.")
+    result_tokens: int = Field(
+        600, ge=20, description="Most tokens of a tool's result (four characters each); the rest is cut."
+    )
+    context_tokens: int = Field(
+        16000,
+        ge=500,
+        description="Prompt tokens of an agent with tools from which the oldest results are dropped.",
+    )
     options_in: Literal["system", "question"] = Field(
         "system",
         description="Where the options are listed: once in the system message, or with each question.",

@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field, ValidationError
 
 from skillmake.artifacts import Artifact, digest
 from skillmake.llm.types import ChatRequest, ChatResponse, Message, Role
-from skillmake.rehearsal import students
+from skillmake.rehearsal import looker, students
 from skillmake.rehearsal.world import World
 
 CHARACTERS_PER_TOKEN = 4
@@ -29,8 +29,8 @@ class RehearsalProvider:
     """Answers as student, teacher or judge of a world; equal requests have equal answers.
 
     With `choices` the text is one of them, with `schema` it is JSON of that shape, else a student writes
-    `Answer: <option>`. Tools are accepted and never called. Usage is estimated at four characters a token,
-    and an answer longer than `max_tokens` is cut with `finish="length"`.
+    `Answer: <option>`. Tools are called where the question is no case of the world (see `looker`). Usage is
+    estimated at four characters a token; an answer longer than `max_tokens` is cut with `finish="length"`.
     """
 
     def __init__(self, world: World, role: Role = "student") -> None:
@@ -48,7 +48,12 @@ class RehearsalProvider:
 
     def reply(self, request: ChatRequest) -> ChatResponse:
         """What `complete` answers, without waiting."""
-        text, finish = self._text(request)
+        called = self._looked_up(request)
+        if called is not None and called.tool_calls:
+            text = json.dumps(called.tool_calls)
+            usage = tokens(students.whole(request.messages)), tokens(text)
+            return replace(called, prompt_tokens=usage[0], completion_tokens=usage[1])
+        text, finish = (called.text, called.finish) if called else self._text(request)
         limit = request.max_tokens * CHARACTERS_PER_TOKEN
         if len(text) > limit and not request.choices:
             text, finish = text[:limit], "length"
@@ -58,6 +63,16 @@ class RehearsalProvider:
             prompt_tokens=tokens(students.whole(request.messages)),
             completion_tokens=tokens(text),
         )
+
+    def _looked_up(self, request: ChatRequest) -> ChatResponse | None:
+        """The turn of a student with tools; None where the question is a case of the world, or not one."""
+        if self._role != "student" or students.asked(self._world, request.messages)[0] is not None:
+            return None
+        if request.tools:
+            return looker.turn(request.messages, request.tools)
+        if looker.is_refining(request.messages):
+            return ChatResponse(text=looker.refine(request.messages))
+        return None
 
     def _text(self, request: ChatRequest) -> tuple[str, str]:
         if self._role == "teacher" and not request.choices:
@@ -112,7 +127,7 @@ class ApiError(Exception):
 
 
 class ChatBody(BaseModel):
-    """The part of an OpenAI chat request that makes a difference here; the rest is ignored, as is `tools`."""
+    """The part of an OpenAI chat request that makes a difference here; the rest is ignored."""
 
     model: str
     messages: list[Message] = Field(min_length=1)
@@ -123,6 +138,7 @@ class ChatBody(BaseModel):
     stream: bool | None = None
     stream_options: dict[str, Any] | None = None
     response_format: dict[str, Any] | None = None
+    tools: list[dict[str, Any]] | None = None
 
     @property
     def schema_asked(self) -> dict[str, Any]:
@@ -135,7 +151,9 @@ class ChatBody(BaseModel):
     @property
     def key(self) -> str:
         """Equal for equal requests."""
-        return digest(self)
+        value = self.model_dump(mode="json")
+        # Faults are drawn by it: requests without tools must keep theirs
+        return digest({k: part for k, part in value.items() if k != "tools" or part})
 
     def request(self) -> ChatRequest:
         """The request in our own form; `seed` is the replicate, the temperature is 1 where none is given."""
@@ -152,6 +170,7 @@ class ChatBody(BaseModel):
             # The free teacher and judge answer JSON of their own shape, which `json_object` leaves to them
             schema=schema if schema and schema is not ANY_ANSWER else None,
             replicate=self.seed or 0,
+            tools=tuple(self.tools or ()),
         )
 
 
@@ -179,7 +198,9 @@ def wire_reply(world: World, role: Role, body: ChatBody) -> ChatResponse:
 
 def completion(body: ChatBody, reply: ChatResponse, has_choices: bool = True) -> dict[str, Any]:
     """A whole `chat.completion` object; without choices it is one no client can use."""
-    message = {"role": "assistant", "content": reply.text, "refusal": None}
+    message: dict[str, Any] = {"role": "assistant", "content": reply.text, "refusal": None}
+    if reply.tool_calls:
+        message |= {"content": None, "tool_calls": list(reply.tool_calls)}
     choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": reply.finish}
     choices = [choice] if has_choices else []
     return {**_head(body, "chat.completion"), "choices": choices, "usage": _usage(reply)}
@@ -188,8 +209,10 @@ def completion(body: ChatBody, reply: ChatResponse, has_choices: bool = True) ->
 def events(body: ChatBody, reply: ChatResponse, has_choices: bool = True) -> Iterator[str]:
     """The same as server-sent events; usage comes last where `stream_options` asks for it, as at OpenAI."""
     pieces = [reply.text[i : i + CHUNK] for i in range(0, len(reply.text), CHUNK)]
-    deltas: list[tuple[dict[str, str], str | None]] = [({"role": "assistant", "content": ""}, None)]
+    deltas: list[tuple[dict[str, Any], str | None]] = [({"role": "assistant", "content": ""}, None)]
     deltas += [({"content": piece}, None) for piece in pieces]
+    called = [{"index": place, **call} for place, call in enumerate(reply.tool_calls)]
+    deltas += [({"tool_calls": [call]}, None) for call in called]
     deltas.append(({}, reply.finish))
     for delta, finish in deltas if has_choices else []:
         choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}

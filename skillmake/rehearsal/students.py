@@ -141,7 +141,9 @@ def teach(
     world: "World", messages: Sequence[Message], schema: Mapping[str, Any] | None = None
 ) -> tuple[str, str]:
     """See `World.teach`; returns the text and its finish reason."""
-    edits = proposals(world, messages)
+    from skillmake.rehearsal.looker import habits
+
+    edits = proposals(world, messages) or habits(world, messages)
     if schema is None or "edits" in schema.get("properties", {}):
         text = json.dumps({"edits": edits})
     elif "order" in schema.get("properties", {}):

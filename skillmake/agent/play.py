@@ -1,0 +1,214 @@
+"""One run of an agent: model turns and tool calls until an answer (ReAct; Yao et al. 2023).
+
+Without tools it is one request and its answer. What ends a run: an answer (`answered`), `max_steps` turns
+without one, or a call that failed for good (`error`). A call that fits no tool is answered with the schema
+once; a call that was answered before is not made again. After two turns in a row that brought nothing new,
+and before turn `max_steps`, the agent is told that its next turn is the last.
+"""
+
+import json
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from skillmake.agent.environments.base import Context, ToolResult
+from skillmake.agent.rounds import Play
+from skillmake.agent.toolcalls import ToolCall, read_calls
+from skillmake.agent.trace import KEPT, Outcome, Step
+from skillmake.config.models import Agent as AgentConfig
+from skillmake.llm.types import CallError, ChatRequest, ChatResponse, Message, Reply
+from skillmake.skilltext import CHARACTERS_PER_TOKEN
+from skillmake.texts import tool_path
+
+StopReason = Literal["answered", "max_steps", "error"]
+MOST_IDLE = 2
+LAST = "This is your last turn. Call no tool; answer the question now with what you have found."
+DROPPED = "[This result was dropped to keep within the context. Call again if you need it.]"
+
+
+@dataclass(frozen=True)
+class ToolTexts:
+    """The two texts of a tool; an empty one is not asked."""
+
+    extract: str = ""
+    verify: str = ""
+
+
+@dataclass(frozen=True)
+class Start:
+    """What a run begins with. `asked`: the question as the tools' prompts show it."""
+
+    request: ChatRequest
+    context: Context
+    asked: str
+    texts: Mapping[str, ToolTexts]
+
+
+@dataclass
+class Run:
+    """What has happened so far; at the end, the result of the run."""
+
+    messages: list[Message]
+    calls: list[str] = field(default_factory=list)
+    trace: list[str] = field(default_factory=list)
+    steps: list[Step] = field(default_factory=list)
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    answer: str = ""
+    stop_reason: StopReason = "max_steps"
+    error: str = ""
+    turn: int = 0
+    idle: int = 0
+    seen: dict[str, str] = field(default_factory=dict)  # key of a call → id of the message with its result
+
+    def count(self, reply: Reply) -> ChatResponse | None:
+        """Note what a call cost; None ends the run as an error."""
+        self.calls.append(reply.key)
+        if isinstance(reply.outcome, CallError):
+            self.stop_reason, self.error = "error", reply.outcome.reason
+            return None
+        self.prompt_tokens += reply.outcome.prompt_tokens
+        self.completion_tokens += reply.outcome.completion_tokens
+        return reply.outcome
+
+
+@dataclass
+class Use:
+    """A tool call on its way to the agent."""
+
+    call: ToolCall
+    outcome: Outcome
+    result: ToolResult
+    verdict: str = ""
+
+
+def play(start: Start, config: AgentConfig) -> Play[Run]:
+    """The run as a generator: it yields requests, is sent their replies, and returns the Run."""
+    run = Run(list(start.request.messages))
+    is_last = False
+    for run.turn in range(1, config.max_steps + 1):
+        _keep_within(run, config.context_tokens)
+        (reply,) = yield [replace(start.request, messages=tuple(run.messages))]
+        response = run.count(reply)
+        if response is None:
+            return run
+        run.trace.append(response.text)
+        if not response.tool_calls or not start.context.tools:
+            run.answer, run.stop_reason = response.text, "answered"
+            return run
+        if is_last:
+            return run
+        yield from _use_tools(run, response, start, config)
+        if run.stop_reason == "error":
+            return run
+        is_last = run.idle >= MOST_IDLE or run.turn == config.max_steps - 1
+        if is_last:
+            run.messages.append({"role": "user", "content": LAST})
+    return run
+
+
+def _use_tools(
+    run: Run, response: ChatResponse, start: Start, config: AgentConfig
+) -> Generator[Sequence[ChatRequest], Sequence[Reply], None]:
+    """Make the calls of one turn and add their results to the messages."""
+    uses: list[Use] = []
+    for call in read_calls(response.tool_calls, start.context.tools, run.turn):
+        uses.append(_make(call, run, [use.call.key for use in uses], start))
+    found = [use for use in uses if use.outcome == "found"]
+    yield from _refine(run, found, start, config, "extract")
+    yield from _refine(run, found, start, config, "verify")
+    if run.stop_reason == "error":
+        return
+    run.idle = 0 if any(use.outcome in ("found", "error") for use in uses) else run.idle + 1
+    run.messages.append(
+        {"role": "assistant", "content": response.text or None, "tool_calls": [u.call.wire for u in uses]}
+    )
+    for use in uses:
+        _tell(run, use, config.result_tokens)
+
+
+def _make(call: ToolCall, run: Run, same_turn: Sequence[str], start: Start) -> Use:
+    if call.problem:
+        return Use(call, "malformed", ToolResult(f"Error: {call.problem}", is_error=True))
+    if call.key in run.seen or call.key in same_turn:
+        where = "above" if call.key in run.seen else "in this same turn"
+        return Use(call, "repeated", ToolResult(f"You made this very call {where}; its result stands there."))
+    try:
+        result = start.context.call(call.tool, call.arguments)
+    except Exception as error:  # the user's code: one bad call must not end all runs; the trace shows it
+        result = ToolResult(f"the tool failed: {type(error).__name__}: {error}", is_error=True)
+    if result.images and not start.texts[call.tool].extract:
+        missing = f"pictures need a prompt that says what to look for: {tool_path(call.tool, 'extract')}"
+        result = ToolResult(missing, is_error=True)
+    if result.is_error:
+        return Use(call, "error", replace(result, text=f"Error: {result.text}"))
+    return Use(call, "found", result)
+
+
+def _refine(
+    run: Run, uses: Sequence[Use], start: Start, config: AgentConfig, which: Literal["extract", "verify"]
+) -> Generator[Sequence[ChatRequest], Sequence[Reply], None]:
+    """Ask a tool's extract or verify prompt about each result that has one."""
+    wanted = [use for use in uses if getattr(start.texts.get(use.call.tool), which, "")]
+    if run.stop_reason == "error" or not wanted:
+        return
+    limit = config.context_tokens // 2
+    requests = [_refining(use, start, getattr(start.texts[use.call.tool], which), limit) for use in wanted]
+    replies = yield requests
+    for use, reply in zip(wanted, replies, strict=True):
+        response = run.count(reply)
+        if response is None:
+            return
+        if which == "extract":
+            use.result = replace(use.result, text=response.text)
+        else:
+            use.verdict = response.text.strip()
+
+
+def _refining(use: Use, start: Start, instruction: str, limit: int) -> ChatRequest:
+    call = f"{use.call.tool} {json.dumps(use.call.arguments)}"
+    text = f"Question: {start.asked}\n\nTool call: {call}\n\nResult:\n" + capped(use.result.text, limit)
+    images = [{"type": "image_url", "image_url": {"url": url}} for url in use.result.images]
+    content: Any = [{"type": "text", "text": text}, *images] if images else text
+    messages = ({"role": "system", "content": instruction}, {"role": "user", "content": content})
+    return replace(start.request, messages=messages, tools=(), choices=None)
+
+
+def _tell(run: Run, use: Use, limit: int) -> None:
+    text = capped(use.result.text, limit) + (f"\n\nCheck: {use.verdict}" if use.verdict else "")
+    run.messages.append({"role": "tool", "tool_call_id": use.call.call_id, "content": text})
+    if use.outcome == "found":
+        run.seen[use.call.key] = use.call.call_id
+    run.steps.append(
+        Step(
+            turn=run.turn,
+            tool=use.call.tool,
+            arguments=use.call.arguments,
+            outcome=use.outcome,
+            result=text[:KEPT],
+            nodes=use.result.nodes,
+            verdict=use.verdict,
+        )
+    )
+
+
+def capped(text: str, tokens: int) -> str:
+    """The text, cut at so many tokens with a notice that says so."""
+    if len(text) <= tokens * CHARACTERS_PER_TOKEN:
+        return text
+    total = -(-len(text) // CHARACTERS_PER_TOKEN)
+    notice = f"[cut: {tokens} of {total} tokens are shown; ask for less]"
+    return f"{text[: tokens * CHARACTERS_PER_TOKEN]}\n{notice}"
+
+
+def _keep_within(run: Run, limit: int) -> None:
+    """Drop the oldest tool results until the messages fit; what cannot be dropped stays."""
+    size = sum(len(json.dumps(message)) for message in run.messages)
+    for place, message in enumerate(run.messages):
+        if size <= limit * CHARACTERS_PER_TOKEN:
+            return
+        if message["role"] != "tool" or len(message["content"]) <= len(DROPPED):
+            continue
+        size -= len(message["content"]) - len(DROPPED)
+        run.messages[place] = {**message, "content": DROPPED}
+        run.seen = {key: where for key, where in run.seen.items() if where != message["tool_call_id"]}

@@ -1,0 +1,239 @@
+"""A video as a tree: windows with captions, frames at the leaves; checked when it is read (SPEC §2 words)."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path, PurePosixPath
+
+from pydantic import Field, ValidationError
+
+from skillmake.artifacts import Artifact, digest, read_json, sha256
+from skillmake.errors import DataError
+
+LONGEST_CAPTION = 20_000  # characters; an hour of speech has three times that, and belongs into windows
+MOST_SHOWN = 20
+VIDEO_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+SLACK = 1e-6  # seconds: window bounds are sums of floats
+
+
+class Node(Artifact):
+    """One window. `span`: start and end in seconds; `frames`: picture files, relative to the folder."""
+
+    node_id: str = Field(min_length=1)
+    parent: str | None
+    span: tuple[float, float]
+    caption: str = ""
+    frames: tuple[str, ...] = ()
+
+    def overlaps(self, span: tuple[float, float]) -> bool:
+        """Whether the window shares time with `span` (seconds); a span without length is a moment."""
+        start, end = span
+        if start == end:
+            return self.span[0] <= start < self.span[1]
+        return self.span[0] < end and start < self.span[1]
+
+
+class VideoTree(Artifact):
+    """The nodes of one video of `duration` seconds; exactly one has no parent."""
+
+    video_id: str
+    duration: float = Field(gt=0)
+    nodes: tuple[Node, ...] = Field(min_length=1)
+
+    @cached_property
+    def by_id(self) -> dict[str, Node]:
+        return {node.node_id: node for node in self.nodes}
+
+    @cached_property
+    def _children(self) -> dict[str | None, list[Node]]:
+        out: dict[str | None, list[Node]] = {}
+        for node in sorted(self.nodes, key=lambda node: (node.span, node.node_id)):
+            out.setdefault(node.parent, []).append(node)
+        return out
+
+    @property
+    def root(self) -> Node:
+        return self._children[None][0]
+
+    def children(self, node_id: str) -> list[Node]:
+        """Children in order of time."""
+        return self._children.get(node_id, [])
+
+    def leaves(self, span: tuple[float, float] | None = None) -> list[Node]:
+        """Nodes without children in order of time; with `span` (seconds) those that overlap it."""
+        nodes = [node for part in self._children.values() for node in part if not self.children(node.node_id)]
+        nodes.sort(key=lambda node: (node.span, node.node_id))
+        return [node for node in nodes if span is None or node.overlaps(span)]
+
+    def frames_below(self, node_id: str) -> list[str]:
+        """Frame files of a node and of all below it, in order of time."""
+        own = list(self.by_id[node_id].frames)
+        return own + [frame for child in self.children(node_id) for frame in self.frames_below(child.node_id)]
+
+
+class Forest:
+    """Trees of a folder, `<video_id>.json` each, read and checked once when they are first asked for."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._trees: dict[str, VideoTree] = {}
+        self._digests: dict[str, str] = {}
+
+    def tree(self, video_id: str) -> VideoTree:
+        """The tree of a video; DataError when there is none, or when it is not sound."""
+        if video_id not in self._trees:
+            if not VIDEO_ID.fullmatch(video_id):
+                raise DataError(f"video_id {video_id!r} cannot name a file", "use letters, digits, . _ and -")
+            path = self.folder / f"{video_id}.json"
+            if not path.is_file():
+                raise DataError(f"{path}: no tree of video {video_id}", "check data.videos")
+            tree = load_tree(path)
+            if tree.video_id != video_id:
+                raise DataError(f"{path}: holds video {tree.video_id!r}", "name the file <video_id>.json")
+            self._trees[video_id] = tree
+        return self._trees[video_id]
+
+    def digest(self, video_id: str) -> str:
+        """Digest of a tree and of the bytes of its frames."""
+        if video_id not in self._digests:
+            tree = self.tree(video_id)
+            names = sorted({frame for node in tree.nodes for frame in node.frames})
+            frames = {name: sha256((self.folder / name).read_bytes()) for name in names}
+            self._digests[video_id] = digest({"tree": tree, "frames": frames})
+        return self._digests[video_id]
+
+
+def load_tree(path: Path) -> VideoTree:
+    """Read one tree; a DataError lists every problem with its node."""
+    value = read_json(path)
+    try:
+        tree = VideoTree.model_validate(value)
+    except ValidationError as error:
+        problems = [f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors(include_input=False)]
+    else:
+        problems = list(tree_problems(tree, path.parent))
+        if not problems:
+            return tree
+    shown = [f"{path}: {problem}" for problem in problems[:MOST_SHOWN]]
+    if len(problems) > MOST_SHOWN:
+        shown.append(f"and {len(problems) - MOST_SHOWN} more")
+    raise DataError("\n".join(shown), "correct these nodes and run again")
+
+
+def tree_problems(tree: VideoTree, folder: Path) -> Iterator[str]:
+    """What is wrong with a tree, one text per problem; `folder`: where its frame files are."""
+    counts = Counter(node.node_id for node in tree.nodes)
+    yield from (f"node {name}: the id is used {n} times" for name, n in counts.items() if n > 1)
+    roots = [node.node_id for node in tree.nodes if node.parent is None]
+    if len(roots) != 1:
+        yield f"needs one node without a parent, has {len(roots)}: {', '.join(roots[:5]) or 'none'}"
+    for node in tree.nodes:
+        yield from (f"node {node.node_id}: {problem}" for problem in _node_problems(node, tree, folder))
+    yield from _circles(tree.by_id)
+
+
+def _node_problems(node: Node, tree: VideoTree, folder: Path) -> Iterator[str]:
+    start, end = node.span
+    if not 0 <= start < end:
+        yield f"span {_seconds(node)} must begin at 0 or later and end after it begins"
+    elif end > tree.duration + SLACK:
+        yield f"span {_seconds(node)} is outside of the video of {tree.duration:g} s"
+    if node.parent is not None:
+        parent = tree.by_id.get(node.parent)
+        if parent is None:
+            yield f"there is no parent {node.parent}"
+        elif start < parent.span[0] - SLACK or end > parent.span[1] + SLACK:
+            yield f"span {_seconds(node)} is outside of its parent {node.parent}, {_seconds(parent)}"
+    if len(node.caption) > LONGEST_CAPTION:
+        yield f"caption has {len(node.caption)} characters, at most {LONGEST_CAPTION}: use smaller windows"
+    for frame in node.frames:
+        if PurePosixPath(frame).is_absolute() or ".." in PurePosixPath(frame).parts:
+            yield f"frame {frame} must be a path inside of {folder}"
+        elif not (folder / frame).is_file():
+            yield f"frame {frame} is not there: no file {folder / frame}"
+
+
+def _circles(nodes: Mapping[str, Node]) -> Iterator[str]:
+    safe: set[str | None] = {None}
+    for name in nodes:
+        way: list[str] = []
+        here: str | None = name
+        while here is not None and here in nodes and here not in safe and here not in way:
+            way.append(here)
+            here = nodes[here].parent
+        if here in way:
+            circle = way[way.index(here) :]
+            yield f"node {here}: its parents form a circle: {' → '.join([*circle, here])}"
+        safe.update(way)
+
+
+def _seconds(node: Node) -> str:
+    return f"{node.span[0]:g}-{node.span[1]:g} s"
+
+
+class Caption(Artifact):
+    """What is seen or said from `start` to `end`, in seconds."""
+
+    start: float
+    end: float
+    text: str
+
+
+def tree_from_captions(
+    video_id: str, captions: Sequence[Caption], window_s: float, fanout: int, duration: float | None = None
+) -> VideoTree:
+    """Leaves are windows of `window_s` seconds with the captions that begin in them; above them, each node
+    holds up to `fanout` children and the first sentences of their captions.
+
+    `duration`: seconds of the video, None: the end of the last caption. A node's id is its path from the
+    root: `0`, `0.2`, `0.2.1`. Raises DataError without captions and for sizes that make no tree.
+    """
+    if not captions:
+        raise DataError(f"video {video_id}: no captions", "give at least one")
+    if window_s <= 0 or fanout < 2:
+        raise DataError(f"window_s {window_s:g}, fanout {fanout}: need window_s > 0 and fanout of 2 or more")
+    length = duration if duration is not None else max(caption.end for caption in captions)
+    level = [_Part(span, text) for span, text in _windows(captions, window_s, length)]
+    while len(level) > 1:
+        groups = [level[i : i + fanout] for i in range(0, len(level), fanout)]
+        level = [_Part((g[0].span[0], g[-1].span[1]), _summary(g), g) for g in groups]
+    nodes = tuple(_named(level[0], "0", None))
+    tree = VideoTree(video_id=video_id, duration=length, nodes=nodes)
+    if problems := list(tree_problems(tree, Path())):
+        raise DataError("\n".join(f"video {video_id}: {problem}" for problem in problems[:MOST_SHOWN]))
+    return tree
+
+
+class _Part:
+    def __init__(self, span: tuple[float, float], caption: str, children: "Sequence[_Part]" = ()) -> None:
+        self.span, self.caption, self.children = span, caption, children
+
+
+def _windows(
+    captions: Sequence[Caption], window_s: float, length: float
+) -> Iterator[tuple[tuple[float, float], str]]:
+    count = max(1, int(-(-(length - SLACK) // window_s)))
+    texts: list[list[str]] = [[] for _ in range(count)]
+    for caption in sorted(captions, key=lambda caption: (caption.start, caption.end)):
+        texts[min(int(caption.start // window_s), count - 1)].append(caption.text.strip())
+    for k, window in enumerate(texts):
+        # Neighbouring seconds are often described in the same words
+        yield (k * window_s, min((k + 1) * window_s, length)), "\n".join(dict.fromkeys(window))
+
+
+def _summary(parts: Sequence[_Part]) -> str:
+    lines = (f"{part.span[0]:g}-{part.span[1]:g} s: {_first_sentence(part.caption)}" for part in parts)
+    return "\n".join(lines)[:LONGEST_CAPTION]
+
+
+def _first_sentence(text: str) -> str:
+    # A summary of summaries begins with times of its own
+    plain = re.sub(r"^(?:[\d.]+-[\d.]+ s: )+", "", text)
+    return re.split(r"(?<=[.!?])\s|\n", plain, maxsplit=1)[0]
+
+
+def _named(part: _Part, name: str, parent: str | None) -> Iterator[Node]:
+    yield Node(node_id=name, parent=parent, span=part.span, caption=part.caption)
+    for k, child in enumerate(part.children):
+        yield from _named(child, f"{name}.{k}", name)

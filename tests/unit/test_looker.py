@@ -1,0 +1,165 @@
+"""The student that looks things up in a video tree: by hand, in process and over HTTP the same."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from skillmake.agent.environments.tree import TreeEnvironment
+from skillmake.agent.loop import Agent, Prediction
+from skillmake.artifacts import canonical, write_text
+from skillmake.config.endpoints import ModelConfig
+from skillmake.config.models import Agent as AgentConfig
+from skillmake.llm.cache import CallCache
+from skillmake.llm.client import Client
+from skillmake.llm.cost import Caps, Meter
+from skillmake.llm.openai_provider import OpenAIProvider
+from skillmake.llm.types import Provider
+from skillmake.questions import Question
+from skillmake.rehearsal import looker
+from skillmake.rehearsal.provider import RehearsalProvider
+from skillmake.rehearsal.server import ServerConfig, serve
+from skillmake.rehearsal.world import World, WorldConfig
+from skillmake.texts import Texts
+from skillmake.tree import Caption, tree_from_captions
+from tests.scripted import SKILL, texts
+
+WORLD = WorldConfig(types=1, units_per_type=12)
+SCENES = [
+    "A grey cat sleeps on a sofa.",
+    "A dog stands at the door.",
+    "A dog runs over the grass. The dog carries a yellow ball.",
+    "A woman paints a fence.",
+    "The dog drops the ball into a pond.",
+    "Ducks swim away.",
+]
+CHOICES = ["a stick", "a yellow ball", "a shoe"]
+
+
+def ask(text: str, options: list[str], answer: str, **more: Any) -> Question:
+    value = {"question_id": "q", "task_type": "alpha", "question": text, "options": options, "answer": answer}
+    return Question.model_validate({**value, "video_id": "v", **more})
+
+
+CARRIES = ask("What does the running dog carry?", CHOICES, "a yellow ball")
+CAT = ask("Is there a cat in the video?", ["yes", "no"], "yes")
+HORSE = ask("Is there a horse in the video?", ["yes", "no"], "no")
+
+
+def with_habits(*habits: str, prompts: dict[str, str] | None = None) -> Texts:
+    skill = SKILL + "".join(f"- {habit}\n" for habit in habits)
+    return texts(prompts).with_skill("default-strategy/SKILL.md", skill, "test")
+
+
+def run(
+    root: Path, question: Question, of: Texts, provider: Provider | None = None, **config: Any
+) -> Prediction:
+    rows = [Caption(start=k, end=k + 1, text=text) for k, text in enumerate(SCENES)]
+    tree = tree_from_captions("v", rows, window_s=1, fanout=3)
+    write_text(root / "videos/v.json", canonical(tree))
+    provider = provider or RehearsalProvider(World(WORLD), "student")
+    meter = Meter(root / "log", Caps(), "job")
+    client = Client(provider, "student", CallCache(root / "cache"), meter, slots=2, retries=0)
+    settings = AgentConfig(environment="tree", options_in="question", **config)
+    try:
+        agent = Agent(client, ModelConfig(), settings, TreeEnvironment(settings, root / "videos"))
+        return agent.run([question], of)[0]
+    finally:
+        client.close()
+
+
+def did(row: Prediction) -> list[tuple[int, str, Any]]:
+    return [(step.turn, step.tool, next(iter(step.arguments.values()), "")) for step in row.steps]
+
+
+def test_it_searches_reads_and_answers_by_what_it_read(tmp_path: Path) -> None:
+    row = run(tmp_path, CARRIES, with_habits())
+    # "running" and "carry" are no words of a caption; 0.0.2 names the dog twice, 0.0.1 in the fewest words
+    assert did(row) == [
+        (1, "search_captions", "running dog carry"),
+        (2, "read_node", "0.0.2"),
+        (2, "read_node", "0.0.1"),
+    ]
+    assert (row.prediction, row.right, row.stop_reason) == ("a yellow ball", True, "answered")
+    assert [step.nodes for step in row.steps] == [(), ("0.0.2",), ("0.0.1",)]
+
+
+def test_a_habit_changes_what_is_read_and_so_the_answer(tmp_path: Path) -> None:
+    poor, good = run(tmp_path, CARRIES, with_habits()), run(tmp_path, CARRIES, with_habits(looker.READ_MANY))
+    assert {node for step in good.steps for node in step.nodes} > {n for s in poor.steps for n in s.nodes}
+    assert good.prediction == "a yellow ball"
+    options = run(tmp_path, CARRIES, with_habits(looker.SEARCH_OPTIONS))
+    searches = [what for _, tool, what in did(options) if tool == "search_captions"]
+    assert searches == ["running dog carry", "stick", "yellow ball", "shoe"]
+    none = run(tmp_path, CARRIES, with_habits(looker.READ_NONE))
+    assert not any(step.nodes for step in none.steps)
+    assert none.prediction == CHOICES[0]
+    assert run(tmp_path, CARRIES, with_habits(looker.SHORTEST)).prediction == "a shoe"
+
+
+def test_it_says_yes_until_it_learns_to_doubt(tmp_path: Path) -> None:
+    assert [run(tmp_path, q, with_habits()).prediction for q in (CAT, HORSE)] == ["yes", "yes"]
+    doubting = with_habits(looker.DOUBT)
+    assert [run(tmp_path, q, doubting).prediction for q in (CAT, HORSE)] == ["yes", "no"]
+
+
+def test_it_walks_down_to_the_scope(tmp_path: Path) -> None:
+    asked = HORSE.model_copy(update={"scope": {"span": [4.0, 5.0]}})
+    row = run(tmp_path, asked, with_habits(looker.WALK))
+    assert [(tool, what) for _, tool, what in did(row)][1:] == [
+        ("list_children", "0"),
+        ("list_children", "0.1"),
+        ("read_node", "0.1.1"),
+    ]
+    assert row.evidence == ("0.1.1",)
+
+
+def test_it_reads_its_skill_by_the_tool(tmp_path: Path) -> None:
+    row = run(tmp_path, HORSE, with_habits(looker.DOUBT), skill_mode="tool")
+    assert did(row)[0][:2] == (1, "read_skill")
+    assert row.prediction == "no"
+    assert run(tmp_path, HORSE, with_habits(looker.DOUBT), skill_mode="off").prediction == "yes"
+
+
+def test_its_extracts_follow_the_tools_prompt() -> None:
+    result = "A dog and a boy play. The boy has a ball. A bird sings."
+    asked = "What does the dog have?\n\nOptions:\n- a ball\n- a boy"
+    user = {"role": "user", "content": f"Question: {asked}\n\nTool call: read_node {{}}\n\nResult:\n{result}"}
+    plain = [{"role": "system", "content": "Write down what bears on the question."}, user]
+    assert looker.is_refining(plain)
+    assert looker.refine(plain) == "A dog and a boy play. The boy has a ball."
+    assert not looker.is_refining([plain[0], {"role": "user", "content": asked}])
+    sparse = {**user, "content": user["content"].replace(result, "It rains. A bird. The dog barks.")}
+    assert looker.refine([plain[0], sparse]) == "It rains."
+    keeping = {"role": "system", "content": looker.KEEP_ALL}
+    assert looker.refine([keeping, sparse]) == "The dog barks."
+    verify = {"role": "system", "content": "Say in one sentence whether it is enough."}
+    assert [looker.refine([verify, part]) for part in (user, sparse)] == ["Enough.", "Look further."]
+
+
+def test_the_teacher_proposes_habits_for_types_that_are_not_of_its_world() -> None:
+    world = World(WORLD.model_copy(update={"useful_share": 1.0, "harmful_share": 0.0, "useless_share": 0.0}))
+
+    def proposed(text: str) -> list[str]:
+        messages = [{"role": "user", "content": text}]
+        return [edit["text"] for edit in json.loads(world.teach(messages))["edits"]]
+
+    (first,) = proposed("Task type: CW\n")
+    assert first in looker.USEFUL
+    shown = "Task type: CW\n" + "\n".join(looker.USEFUL[:3])
+    assert proposed(shown) == [looker.USEFUL[3]]
+    assert proposed("Improve this.") == []
+    assert proposed("Task type: CW\nThe text tools/read_node/extract.md:") == [looker.KEEP_ALL]
+
+
+@pytest.mark.parametrize("habits", [(), (looker.SEARCH_OPTIONS, looker.READ_MANY)])
+def test_over_http_it_does_the_same(tmp_path: Path, habits: tuple[str, ...]) -> None:
+    of = with_habits(*habits, prompts={"tools/read_node/extract.md": looker.KEEP_ALL})
+    inside = run(tmp_path / "inside", CARRIES, of)
+    with serve(ServerConfig(world=WORLD)) as (url, _):
+        model = ModelConfig(provider="openai", model="rehearsal-student", base_url=f"{url}/v1")
+        outside = run(tmp_path / "outside", CARRIES, of, OpenAIProvider(model, 20))
+    assert outside.steps == inside.steps
+    assert (outside.prediction, outside.trace) == (inside.prediction, inside.trace)
+    assert len(outside.steps) > 2
