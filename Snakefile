@@ -23,6 +23,7 @@ rule all:
         # stale results (DESIGN §4.3).
         artefacts,
         "skills",
+        "prompts-delivered",
         "metrics.json",
         "plots/validation.csv",
         "plots/gates.csv",

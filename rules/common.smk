@@ -30,9 +30,32 @@ SETTINGS = unhashed_part(CONFIG)
 REHEARSAL = CONFIG.data.questions == "rehearsal"
 SLOTS = CONFIG.limits.slots
 BY_LLM = CONFIG.evolve.teacher == "llm"
-TEMPLATES = sorted(
-    path.as_posix() for path in Path(CONFIG.evolve.templates).glob("*.md")
-)
+BY_JUDGES = CONFIG.diagnose.method == "judges"
+HOLDOUT = CONFIG.slow.run_holdout_eval
+
+
+def templates_in(folder):
+    return sorted(path.as_posix() for path in Path(folder).glob("*.md"))
+
+
+TEMPLATES = templates_in(CONFIG.evolve.templates) if BY_LLM else []
+JUDGE_TEMPLATES = templates_in(CONFIG.diagnose.templates) if BY_JUDGES else []
+SLOW_TEMPLATES = templates_in(CONFIG.slow.templates)
+# What momentum depends on where there is a model to write it.
+MOMENTUM_KEYS = [
+    "seed",
+    "gate",
+    "slow.momentum_samples",
+    "slow.gate_momentum",
+    "slow.momentum_margin",
+    "slow.e_rollback",
+    "slow.templates",
+    "evolve.skill_token_cap",
+    "models.student",
+    "models.teacher",
+    "agent",
+    "train.max_error_share",
+]
 
 
 wildcard_constraints:
@@ -110,6 +133,18 @@ def after_steps(kind):
     return lambda w: step_end(int(w.e), len(plan(w.e)["batches"]), kind)
 
 
+# Artefacts of a slow update in order of time.
+END_KINDS = [
+    "validation",
+    *("scores", "settled_state", "settled_texts", "probation", "settled_best"),
+    *("momentum", "momentum_texts"),
+    *("prompts", "prompts_texts"),
+    *("validation2", "best", "texts"),
+    *(["holdout"] if HOLDOUT else []),
+    *("report", "state"),
+]
+
+
 # --- what is known only now: one checkpoint per epoch ------------------------
 def plan(e):
     """Plan of epoch e; Snakemake catches what is raised until the checkpoint has run."""
@@ -154,6 +189,11 @@ def gates_of_step(w):
     return [f"{RUN}/e{w.e}/s{w.s}/gate/{t}.json" for t in types]
 
 
+def diagnoses_of_epoch(w):
+    steps = range(1, len(plan(w.e)["batches"]) + 1)
+    return [f"{RUN}/e{w.e}/s{s:03d}/diagnosis.json" for s in steps]
+
+
 def last_end(kind):
     return lambda w: epoch_end(len(finished_epochs()), kind)
 
@@ -176,14 +216,7 @@ def artefacts(w):
                 for t in batch["types"]
             ]
             out += [f"{d}/state.json", f"{d}/texts.json"]
-        kinds = (
-            "validation",
-            "probation_state",
-            "probation_texts",
-            "probation",
-            "best",
-        )
-        out += [f"{RUN}/e{e:02d}/end/{k}.json" for k in (*kinds, "state", "texts")]
+        out += [f"{RUN}/e{e:02d}/end/{kind}.json" for kind in END_KINDS]
     return [*out, f"{RUN}/final_test.json"]
 
 

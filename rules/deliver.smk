@@ -24,6 +24,7 @@ rule deliver:
         best=last_end("best"),
     output:
         skills=directory("skills"),
+        prompts=directory("prompts-delivered"),
     log:
         f"{RUN}/log/deliver.log",
     params:
@@ -39,6 +40,8 @@ rule versions:
         texts=lambda w: [
             f"{RUN}/data/texts.json",
             *of_steps("texts.json")(w),
+            *of_epochs("end/settled_texts.json")(w),
+            *of_epochs("end/prompts_texts.json")(w),
             *of_epochs("end/texts.json")(w),
         ],
         state=last_end("state"),
@@ -60,8 +63,13 @@ rule metrics:
         baseline=f"{RUN}/data/baseline.json",
         seed_texts=f"{RUN}/data/texts.json",
         rollouts=of_steps("rollout.json"),
+        diagnoses=of_steps("diagnosis.json"),
         gates=of_steps("gate/{t}.json", per_type=True),
         validations=of_epochs("end/validation.json"),
+        momenta=of_epochs("end/momentum.json"),
+        prompts=of_epochs("end/prompts.json"),
+        seconds=of_epochs("end/validation2.json"),
+        holdouts=of_epochs("end/holdout.json") if HOLDOUT else [],
         best=last_end("best"),
         test=f"{RUN}/final_test.json",
     output:

@@ -1,6 +1,7 @@
-"""The slow update at an epoch's end (SPEC §7): validation, probations, best, the next epoch's start."""
+"""The slow update at an epoch's end, in the order of SPEC §7; what does nothing says so in its artefact."""
 
 
+# 1. Full validation R of the epoch's version.
 rule val_eval:
     input:
         **DATA,
@@ -19,55 +20,158 @@ rule val_eval:
         f"{JOB} val_eval {ARGS}"
 
 
-rule probation:
+# 2. scores of R, 3. its outcomes written back, 4. probations, 5. best: no call, so one job.
+rule settle_epoch:
     input:
         **DATA,
         state=after_steps("state"),
         texts=after_steps("texts"),
+        diagnoses=diagnoses_of_epoch,
         validation=f"{END}/validation.json",
-    output:
-        state=f"{END}/probation_state.json",
-        texts=f"{END}/probation_texts.json",
-        report=f"{END}/probation.json",
-    log:
-        f"{RUN}/log/e{{e}}.probation.log",
-    params:
-        cfg=cfg("slow", "train.cooldown_steps"),
-        code=code("probation"),
-        io=io,
-    shell:
-        f"{JOB} probation {ARGS}"
-
-
-rule best:
-    input:
         previous=lambda w: epoch_end(int(w.e) - 1, "best"),
-        validation=f"{END}/validation.json",
-        texts=after_steps("texts"),
     output:
-        best=f"{END}/best.json",
+        scores=f"{END}/scores.json",
+        state=f"{END}/settled_state.json",
+        texts=f"{END}/settled_texts.json",
+        probation=f"{END}/probation.json",
+        best=f"{END}/settled_best.json",
     log:
-        f"{RUN}/log/e{{e}}.best.log",
+        f"{RUN}/log/e{{e}}.settle_epoch.log",
     params:
-        cfg=cfg(),
-        code=code("best"),
+        cfg=cfg(
+            "slow.e_rollback",
+            "slow.e_keep",
+            "slow.e_drop",
+            "slow.probation_epochs",
+            "train.cooldown_steps",
+        ),
+        code=code("settle_epoch"),
         io=io,
     shell:
-        f"{JOB} best {ARGS}"
+        f"{JOB} settle_epoch {ARGS}"
 
 
+# 6. Momentum: guidance in the skills that changed, if their gates let it in.
+rule momentum:
+    input:
+        **DATA,
+        start=lambda w: epoch_end(int(w.e) - 1, "texts"),
+        texts=f"{END}/settled_texts.json",
+        state=f"{END}/settled_state.json",
+        templates=SLOW_TEMPLATES if BY_LLM else [],
+    output:
+        momentum=f"{END}/momentum.json",
+        texts=f"{END}/momentum_texts.json",
+    log:
+        f"{RUN}/log/e{{e}}.momentum.log",
+    resources:
+        llm_slots=SLOTS if BY_LLM else 0,
+    params:
+        cfg=cfg("slow.momentum", "evolve.teacher", *(MOMENTUM_KEYS if BY_LLM else [])),
+        code=code("momentum"),
+        io=io,
+    shell:
+        f"{JOB} momentum {ARGS}"
+
+
+# 7. System and tool prompts, evolved from the epoch's packs.
+rule prompts:
+    input:
+        **DATA,
+        texts=f"{END}/momentum_texts.json",
+        diagnoses=diagnoses_of_epoch,
+        templates=TEMPLATES if BY_LLM else [],
+    output:
+        prompts=f"{END}/prompts.json",
+        texts=f"{END}/prompts_texts.json",
+    log:
+        f"{RUN}/log/e{{e}}.prompts.log",
+    resources:
+        llm_slots=1 if BY_LLM else 0,
+    params:
+        cfg=cfg(
+            "slow.evolve_prompts",
+            "evolve.teacher",
+            *(["evolve", "models.teacher"] if BY_LLM else []),
+        ),
+        code=code("prompts"),
+        io=io,
+    shell:
+        f"{JOB} prompts {ARGS}"
+
+
+# 8. Second full validation R2, if prompts changed: they are kept or reverted.
+rule val_eval2:
+    input:
+        **DATA,
+        momentum_texts=f"{END}/momentum_texts.json",
+        prompts_texts=f"{END}/prompts_texts.json",
+        prompts=f"{END}/prompts.json",
+        diagnoses=diagnoses_of_epoch,
+        validation=f"{END}/validation.json",
+        best=f"{END}/settled_best.json",
+    output:
+        validation2=f"{END}/validation2.json",
+        best=f"{END}/best.json",
+        texts=f"{END}/texts.json",
+    log:
+        f"{RUN}/log/e{{e}}.val_eval2.log",
+    resources:
+        llm_slots=SLOTS if BY_LLM else 0,
+    params:
+        cfg=cfg("models.student", "agent", "train.max_error_share"),
+        code=code("val_eval2"),
+        io=io,
+    shell:
+        f"{JOB} val_eval2 {ARGS}"
+
+
+# 9. Four-way held-out test, only observed; part of the run with slow.run_holdout_eval.
+rule holdout:
+    input:
+        **DATA,
+        seed_texts=f"{RUN}/data/texts.json",
+        baseline=f"{RUN}/data/baseline.json",
+        texts=after_steps("texts"),
+        best=f"{END}/best.json",
+    output:
+        holdout=f"{END}/holdout.json",
+    log:
+        f"{RUN}/log/e{{e}}.holdout.log",
+    resources:
+        llm_slots=SLOTS,
+    params:
+        cfg=cfg("models.student", "agent", "train.max_error_share"),
+        code=code("holdout"),
+        io=io,
+    shell:
+        f"{JOB} holdout {ARGS}"
+
+
+# 9. the epoch's report, 10. p̂ refreshed and accumulators emptied: the next epoch's start.
 rule epoch_end:
     input:
-        state=f"{END}/probation_state.json",
-        texts=f"{END}/probation_texts.json",
+        **DATA,
+        start=lambda w: epoch_end(int(w.e) - 1, "state"),
+        state=f"{END}/settled_state.json",
+        validation=f"{END}/validation.json",
+        scores=f"{END}/scores.json",
+        probation=f"{END}/probation.json",
+        momentum=f"{END}/momentum.json",
+        momentum_texts=f"{END}/momentum_texts.json",
+        prompts=f"{END}/prompts.json",
+        prompts_texts=f"{END}/prompts_texts.json",
+        validation2=f"{END}/validation2.json",
         best=f"{END}/best.json",
-    output:
-        state=f"{END}/state.json",
         texts=f"{END}/texts.json",
+        holdout=[f"{END}/holdout.json"] if HOLDOUT else [],
+    output:
+        report=f"{END}/report.json",
+        state=f"{END}/state.json",
     log:
         f"{RUN}/log/e{{e}}.epoch_end.log",
     params:
-        cfg=cfg("slow"),
+        cfg=cfg("slow.gamma"),
         code=code("epoch_end"),
         io=io,
     shell:

@@ -47,12 +47,21 @@ rule diagnose:
         **DATA,
         rollout=f"{STEP}/rollout.json",
         texts=before("texts"),
+        templates=JUDGE_TEMPLATES,
     output:
         diagnosis=f"{STEP}/diagnosis.json",
     log:
         f"{RUN}/log/e{{e}}.s{{s}}.diagnose.log",
+    resources:
+        llm_slots=SLOTS if BY_JUDGES else 0,
     params:
-        cfg=cfg(),
+        cfg=cfg(
+            *(
+                ["seed", "diagnose", "models.judge"]
+                if BY_JUDGES
+                else ["diagnose.method"]
+            )
+        ),
         code=code("diagnose"),
         io=io,
     shell:
@@ -66,7 +75,7 @@ rule evolve:
         state=before("state"),
         texts=before("texts"),
         diagnosis=f"{STEP}/diagnosis.json",
-        templates=TEMPLATES if BY_LLM else [],
+        templates=TEMPLATES,
     output:
         candidate=f"{STEP}/candidate/{{t}}.json",
     log:

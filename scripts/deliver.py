@@ -1,8 +1,10 @@
-"""deliver: the best version's skill files."""
+"""deliver: the best version's skill files, and the prompts it was measured with."""
 
 from skillmake.job import Job
 from skillmake.slow import BestReport
 
 
 def main(job: Job) -> None:
-    job.write_files("skills", job.read("best", BestReport).texts.skills.files)
+    texts = job.read("best", BestReport).texts
+    job.write_files("skills", texts.skills.files)
+    job.write_files("prompts", texts.prompts.files)

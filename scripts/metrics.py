@@ -1,8 +1,12 @@
 """metrics: the result of the run and its curves."""
 
 from skillmake.benchmark import Benchmark
+from skillmake.holdout import Holdout
 from skillmake.job import Job
 from skillmake.metrics import RunFiles, curve_csv, gates_csv, run_metrics
+from skillmake.momentum import MomentumReport
+from skillmake.packs import Diagnosis
+from skillmake.prompts_update import PromptsReport, SecondValidation
 from skillmake.rehearsal.truth import add_truth
 from skillmake.result import result_text
 from skillmake.rollout import Rollout
@@ -18,6 +22,11 @@ def main(job: Job) -> None:
         gates=job.read_all("gates", GateResult),
         validations=job.read_all("validations", Validation),
         test=job.read("test", Rollout),
+        diagnoses=job.read_all("diagnoses", Diagnosis),
+        momenta=job.read_all("momenta", MomentumReport),
+        prompts=job.read_all("prompts", PromptsReport),
+        seconds=job.read_all("seconds", SecondValidation),
+        holdouts=job.read_all("holdouts", Holdout),
     )
     benchmark = Benchmark.read(job.path("questions"), job.path("pools"))
     best = job.read("best", BestReport)

@@ -2,15 +2,10 @@
 
 from skillmake.artifacts import canonical_line
 from skillmake.job import Job
-from skillmake.questions import Question, load_questions
-from skillmake.rehearsal.world import World
+from skillmake.source import run_questions
 
 
 def main(job: Job) -> None:
-    if job.paths("source"):
-        questions = load_questions(job.path("source"))
-    else:
-        questions = [Question.model_validate(row) for row in World(job.config.rehearsal).questions()]
-    lines = [canonical_line(q) + "\n" for q in sorted(questions, key=lambda q: q.question_id)]
-    job.write_text("questions", "".join(lines))
+    questions = run_questions(job.config, job.path("source") if job.paths("source") else None)
+    job.write_text("questions", "".join(canonical_line(q) + "\n" for q in questions))
     job.say(f"{len(questions)} questions, {len({q.unit_id for q in questions})} units")

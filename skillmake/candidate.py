@@ -10,6 +10,7 @@ from skillmake.gate import Tally
 class Candidate(Artifact):
     """An edited skill that is not trusted yet; with `skipped` it never reaches the gate.
 
+    `ranked`: the teacher's ranking of the edits by which the budget clipped them, where it gave one.
     `prior`, `steps_carried`: evidence from earlier ladders, whose units are then among `pack_units`.
     """
 
@@ -21,6 +22,7 @@ class Candidate(Artifact):
     text: str
     reports: tuple[EditReport, ...] = ()
     clipped: bool = False
+    ranked: tuple[int, ...] | None = None
     budget: int
     pack_units: tuple[str, ...] = ()
     prior: Tally = Tally()

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from skillmake import cli_lineage
+from skillmake import cli_gate, cli_lineage
 from skillmake.artifacts import read_json
 from skillmake.config.document import params_yaml, schema_json
 from skillmake.config.load import describe, load_config
@@ -70,6 +70,7 @@ def result(
         raise DataError(f"{metrics}: not the metrics of a run", "run `snakemake --cores 8` first") from None
 
 
+cli_gate.register(app)
 cli_lineage.register(app)
 
 

@@ -21,7 +21,7 @@ def diagnose_by_rule(
     for row in sorted(rows, key=lambda row: row.question_id):
         if row.right is not None:
             question = questions[row.question_id]
-            by_type.setdefault(row.task_type, []).append(_case(row, question, texts))
+            by_type.setdefault(row.task_type, []).append(make_case(row, question, texts))
     packs = {
         task_type: Pack(cases=tuple(cases), confusions=confusions(cases))
         for task_type, cases in by_type.items()
@@ -37,7 +37,8 @@ def confusions(cases: Iterable[Case]) -> tuple[Confusion, ...]:
     return tuple(Confusion(answer=a, prediction=p, count=n) for (a, p), n in ordered)
 
 
-def _case(row: Prediction, question: Question, texts: Texts) -> Case:
+def make_case(row: Prediction, question: Question, texts: Texts) -> Case:
+    """A rollout as a case, with the worked examples of its skill that are closest to it."""
     shown = [example.question for example in examples(texts.skill(row.task_type))]
     return Case(
         question_id=row.question_id,

@@ -57,6 +57,7 @@ def log_capital(wins: int, losses: int, n: int, mean: float) -> float:
     return top + log(float(np.exp(terms - top).sum()))
 
 
+@lru_cache(maxsize=4096)
 def confidence_sequence(wins: int, losses: int, n: int, alpha: float = 0.05) -> tuple[float, float]:
     """(low, high) for the lift δ, valid at every rung's end at once with probability 1 - alpha.
 
@@ -67,6 +68,7 @@ def confidence_sequence(wins: int, losses: int, n: int, alpha: float = 0.05) -> 
     return low, -_refuted_up_to(losses, wins, n, log(2 / alpha))
 
 
+@lru_cache(maxsize=65536)
 def predictive(chances: int, wins: int, tried: int, needed: int) -> float:
     """Probability of at least `needed` wins in `chances` more units after `wins` in `tried`.
 

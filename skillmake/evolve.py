@@ -30,11 +30,15 @@ class Assignment:
 
 @dataclass(frozen=True)
 class Proposal:
-    """What a teacher answers: edits, or a whole new text, or the reason why there is nothing."""
+    """What a teacher answers: edits, or a whole new text, or the reason why there is nothing.
+
+    `ranked`: places of the edits, the best first; None ranks them by their support.
+    """
 
     edits: tuple[Edit, ...] = ()
     rewritten: str | None = None
     nothing: str = ""
+    ranked: tuple[int, ...] | None = None
     calls: tuple[str, ...] = ()
     prompt_tokens: int = 0
     completion_tokens: int = 0
@@ -82,8 +86,11 @@ def make_candidate(
         return blank.model_copy(update={"reason": f"cooldown: {cooldown} more steps"})
     if not assignment.pack.cases:
         return blank.model_copy(update={"reason": "no cases in the pack"})
+    if assignment.pack.only_lapses:
+        return blank.model_copy(update={"reason": "every failure is a lapse: the skill is not to blame"})
     proposal = teacher.propose(assignment)
     paid = {
+        "ranked": proposal.ranked,
         "calls": proposal.calls,
         "prompt_tokens": proposal.prompt_tokens,
         "completion_tokens": proposal.completion_tokens,
@@ -127,6 +134,7 @@ def _apply(assignment: Assignment, proposal: Proposal, guard: LeakGuard, config:
         fuzzy_threshold=config.fuzzy_threshold,
         token_cap=config.skill_token_cap,
         leaks=guard.reason,
+        ranked=proposal.ranked,
     )
 
 

@@ -34,13 +34,13 @@ def gate_candidate(
     after = texts.with_skill(candidate.path, candidate.text, "candidate")
     baseline_rows: list[Prediction] = []
     candidate_rows: list[Prediction] = []
-    draws = _draws(config, state.step)
+    draws = draws_of(config, state.step)
     free = {unit.unit_id for unit in units} - set(candidate.pack_units)
     fresh_left = len(free) > sum(map(len, ladder))
     decision = run_gate(
         ladder,
-        _drawing(agent, texts, draws, state.correctness, baseline_rows),
-        _drawing(agent, after, draws, {}, candidate_rows),
+        drawing(agent, texts, draws, state.correctness, baseline_rows),
+        drawing(agent, after, draws, {}, candidate_rows),
         config,
         # What is known is the first draw: it bounds the wins only where there is no other.
         known=_known(agent, texts, state, units) if draws == range(1) else {},
@@ -62,19 +62,21 @@ def gate_candidate(
     )
 
 
-def _draws(config: Gate, step: int) -> range:
-    """Numbers of the draws of each unit: 0 is the rollout everybody knows, others are this step's own."""
+def draws_of(config: Gate, step: int) -> range:
+    """Numbers of the draws of each unit: 0 is the rollout everybody knows, others are the step's own."""
     first = 1 + step * config.replicates if config.fresh_baseline else 0
     return range(first, first + config.replicates)
 
 
-def _drawing(
+def drawing(
     agent: Agent,
     texts: Texts,
     draws: range,
     known: Mapping[str, Observation],
     rows: list[Prediction],
 ) -> Draw:
+    """Outcomes of units under `texts` by the draws numbered `draws`; what was rolled out goes to `rows`."""
+
     def draw(units: Sequence[Unit]) -> list[float | None]:
         totals: list[list[bool | None]] = [[] for _ in units]
         questions = [question for unit in units for question in unit.questions]

@@ -87,6 +87,10 @@ class Job:
         """A line of progress on the terminal."""
         print(text, flush=True)
 
+    def note(self, text: str) -> None:
+        """Lines for the job's own log, which is outside of everything that is hashed."""
+        print(text, file=sys.stderr, flush=True)
+
 
 def memo_key(rule: str, code: str, config: str, io: Mapping[str, Any]) -> str:
     """Everything that may change the outputs: rule, code, parameters, wildcards, names, input contents."""

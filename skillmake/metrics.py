@@ -1,13 +1,16 @@
 """The result of a run: seed against delivered on the sealed test, edits, calls."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 from skillmake.agent.loop import Prediction
 from skillmake.benchmark import Benchmark
-from skillmake.candidate import Candidate
+from skillmake.holdout import Holdout
 from skillmake.ledger import expected_false, ledger_row
+from skillmake.momentum import MomentumReport
+from skillmake.packs import Diagnosis
+from skillmake.prompts_update import PromptsReport, SecondValidation
 from skillmake.questions import slug
 from skillmake.rollout import Rollout
 from skillmake.settle import GateResult
@@ -85,7 +88,20 @@ def edit_counts(gates: Iterable[GateResult]) -> dict[str, int]:
     return out
 
 
-def call_counts(rows: Iterable[Prediction], candidates: Iterable[Candidate]) -> dict[str, Any]:
+class Paid(Protocol):
+    """What a model was asked for."""
+
+    @property
+    def calls(self) -> tuple[str, ...]: ...
+    @property
+    def prompt_tokens(self) -> int: ...
+    @property
+    def completion_tokens(self) -> int: ...
+
+
+def call_counts(
+    rows: Iterable[Prediction], taught: Iterable[Paid], judged: Iterable[Paid] = ()
+) -> dict[str, Any]:
     """Calls that this run needs from an empty cache, by role; a repeat is a cache hit.
 
     Counted from the artefacts, so the same run gives the same numbers whatever the cache held; what
@@ -99,9 +115,10 @@ def call_counts(rows: Iterable[Prediction], candidates: Iterable[Candidate]) -> 
             out["cache_hits"] += 1
             continue
         _count(out, tokens, "student", row.calls, row, seen)
-    for candidate in candidates:
-        if candidate.calls:
-            _count(out, tokens, "teacher", candidate.calls, candidate, seen)
+    for role, asked in (("teacher", taught), ("judge", judged)):
+        for paid in asked:
+            if paid.calls:
+                _count(out, tokens, role, paid.calls, paid, seen)
     return {"calls": out, "tokens": tokens}
 
 
@@ -110,7 +127,7 @@ def _count(
     tokens: dict[str, int],
     role: str,
     calls: Sequence[str],
-    usage: Prediction | Candidate,
+    usage: Paid,
     seen: set[str],
 ) -> None:
     new = [call for call in calls if call not in seen]
@@ -131,9 +148,14 @@ class RunFiles:
     gates: list[GateResult]
     validations: list[Validation]
     test: Rollout
+    diagnoses: list[Diagnosis] = field(default_factory=list)
+    momenta: list[MomentumReport] = field(default_factory=list)
+    prompts: list[PromptsReport] = field(default_factory=list)
+    seconds: list[SecondValidation] = field(default_factory=list)
+    holdouts: list[Holdout] = field(default_factory=list)
 
     def rows(self) -> Iterator[Prediction]:
-        """All predictions in order of time."""
+        """All predictions."""
         yield from self.baseline.rows
         for rollout in self.rollouts:
             yield from rollout.rows
@@ -142,7 +164,29 @@ class RunFiles:
             yield from gate.candidate_rows
         for validation in self.validations:
             yield from validation.rows
+        for momentum in self.momenta:
+            yield from momentum.rows
+            for check in momentum.checks:
+                yield from check.baseline_rows
+                yield from check.changed_rows
+        for second in self.seconds:
+            yield from second.slow_candidate.rows if second.slow_candidate else ()
+        for holdout in self.holdouts:
+            yield from holdout.rows
         yield from self.test.rows
+
+    def taught(self) -> Iterator[Paid]:
+        """All that a teacher was asked for."""
+        yield from (gate.candidate for gate in self.gates)
+        for momentum in self.momenta:
+            yield from momentum.files
+        for prompts in self.prompts:
+            yield from prompts.candidates
+
+    def judged(self) -> Iterator[Paid]:
+        """All that the judges were asked for."""
+        for diagnosis in self.diagnoses:
+            yield from diagnosis.judgings.values()
 
 
 def run_metrics(files: RunFiles, best: BestReport, benchmark: Benchmark, seed: int) -> dict[str, Any]:
@@ -156,7 +200,7 @@ def run_metrics(files: RunFiles, best: BestReport, benchmark: Benchmark, seed: i
         "steps": len(files.rollouts),
         "edits": edit_counts(files.gates),
         "gate": {"tests": len(ledger), "expected_false": expected_false(ledger)},
-        **call_counts(files.rows(), [gate.candidate for gate in files.gates]),
+        **call_counts(files.rows(), files.taught(), files.judged()),
     }
 
 

@@ -1,10 +1,18 @@
 """What a diagnosis hands to an update (SPEC §2 "case pack", §4)."""
 
+from typing import Literal
+
+from pydantic import Field
+
 from skillmake.artifacts import Artifact
 
 
 class Case(Artifact):
-    """One rollout as a teacher sees it. `near`: worked examples closest to the question, best first."""
+    """One rollout as a teacher sees it. `near`: worked examples closest to the question, best first.
+
+    Judged cases only: `verdict` (wrong answers), `blame` (`skill`, `system` or `tool <name>`: the text that
+    is to blame) and `notes` (what the judges found).
+    """
 
     question_id: str
     unit_id: str
@@ -14,6 +22,9 @@ class Case(Artifact):
     prediction: str | None
     right: bool
     near: tuple[str, ...] = ()
+    verdict: Literal["defect", "lapse"] | None = None
+    blame: str = ""
+    notes: tuple[str, ...] = ()
 
 
 class Confusion(Artifact):
@@ -34,12 +45,33 @@ class Pack(Artifact):
     def units(self) -> list[str]:
         return sorted({case.unit_id for case in self.cases})
 
+    @property
+    def editable(self) -> tuple[Case, ...]:
+        """The cases that an edit may be made for: all but the lapses (SPEC §4)."""
+        return tuple(case for case in self.cases if case.verdict != "lapse")
+
+    @property
+    def only_lapses(self) -> bool:
+        """Whether the agent failed, and never because of the text."""
+        failed = [case for case in self.cases if not case.right]
+        return bool(failed) and all(case.verdict == "lapse" for case in failed)
+
+
+class Judging(Artifact):
+    """What judging one question took: keys and tokens of its calls; `degraded`: why nothing came of it."""
+
+    calls: tuple[str, ...] = ()
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    degraded: str = ""
+
 
 class Diagnosis(Artifact):
     """All packs of one step.
 
-    `skill`: by task type; `tools`: by tool name; `soft`: by question, in [0, 1].
-    `degraded`: cases whose judges gave no usable answer (always 0 in a rule-based diagnosis).
+    `skill`: by task type; `tools`: by tool name; `soft`: by question, in [0, 1]; what no judge scored has
+    its hard outcome there. `judgings`: by question that was judged. `degraded`: cases whose judges gave no
+    usable answer (always 0 in a rule-based diagnosis).
     """
 
     method: str
@@ -48,3 +80,4 @@ class Diagnosis(Artifact):
     tools: dict[str, Pack]
     soft: dict[str, float]
     degraded: int
+    judgings: dict[str, Judging] = Field(default_factory=dict)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
+from math import sqrt
 
 from skillmake.artifacts import Artifact
 from skillmake.config.models import Gate
@@ -64,12 +65,14 @@ def gate_rates(
 ) -> GateRates:
     """Gate every (baseline, candidate) pair, each with a ladder of its own."""
     decisions = [play(*pair, config, (*seed, k)) for k, pair in enumerate(pairs)]
-    actions = [decision.action for decision in decisions]
+    share = {
+        action: sum(d.action == action for d in decisions) for action in ("accept", "accept_provisional")
+    }
     runs = max(1, len(decisions))
     return GateRates(
         runs=len(decisions),
-        confirmed=round(actions.count("accept") / runs, 6),
-        provisional=round(actions.count("accept_provisional") / runs, 6),
+        confirmed=round(share["accept"] / runs, 6),
+        provisional=round(share["accept_provisional"] / runs, 6),
         units=round(sum(d.numbers.n for d in decisions) / runs, 3),
     )
 
@@ -79,16 +82,22 @@ def simulated(
 ) -> Iterator[tuple[list[bool], list[bool]]]:
     """(baseline, candidate) outcomes of `runs` candidates on n units.
 
-    Each unit is right under the baseline with probability `accuracy`; the candidate turns wrong ones right
-    with probability lift/(1 - accuracy), and then any unit flips with probability `churn`, as any new text
-    does to some answers.
+    In truth each unit is right under the baseline with probability `accuracy`, and the candidate turns wrong
+    ones right with probability lift/(1 - accuracy). Both sides then flip units, as any text does to some
+    answers, so that the outcome of a share `churn` of the units differs between two texts of equal truth:
+    2f(1-f) = churn, churn ≤ .5. Without a lift the two sides are exchangeable.
     """
     random = seeded("power", *seed)
     gain = lift / (1 - accuracy) if accuracy < 1 else 0.0
+    flip = (1 - sqrt(1 - 2 * churn)) / 2
+
+    def seen(truth: Outcomes) -> list[bool]:
+        return [right != (random.random() < flip) for right in truth]
+
     for _ in range(runs):
-        baseline = [random.random() < accuracy for _ in range(n)]
-        better = [right or random.random() < gain for right in baseline]
-        yield baseline, [right != (random.random() < churn) for right in better]
+        truth = [random.random() < accuracy for _ in range(n)]
+        better = [right or random.random() < gain for right in truth]
+        yield seen(truth), seen(better)
 
 
 def smallest_lift(

@@ -7,20 +7,25 @@ from skillmake.batching import total_steps
 from skillmake.benchmark import Benchmark
 from skillmake.config.models import Config
 from skillmake.plan import batches_of
-from skillmake.slow import BestReport
-from skillmake.state import Best, State, VersionNote, accuracy, observe, outcomes_by_unit
+from skillmake.scores import score
+from skillmake.slow import BestReport, Leader, validate
+from skillmake.state import Best, State, VersionNote, observe
 from skillmake.texts import Texts
 
 
 def initial_best(texts: Texts, rows: Sequence[Prediction], benchmark: Benchmark) -> BestReport:
     """The seed is a measured version: its validation accuracy comes from the baseline rollouts."""
+    validation = validate(texts, rows, benchmark.validation)
     best = Best(
         skills=texts.skills.digest,
         prompts=texts.prompts.digest,
-        accuracy=accuracy(outcomes_by_unit(benchmark.validation, rows)),
+        accuracy=validation.accuracy,
         epoch=0,
     )
-    return BestReport(best=best, texts=texts, promoted=True)
+    mixed = score(validation, benchmark.validation, {}).overall.mixed
+    return BestReport(
+        best=best, texts=texts, promoted=True, by_mixed=Leader(mixed=mixed, epoch=0, texts=texts)
+    )
 
 
 def initial_state(

@@ -30,6 +30,11 @@ def result_text(metrics: Mapping[str, Any], width: int = 100) -> str:
     console.print(table)
     for name in ("edits", "calls", "tokens"):
         console.print(f"{name}: " + ", ".join(f"{n:,} {key}" for key, n in metrics[name].items()))
+    gate, bounds = metrics["gate"], metrics["gate"]["expected_false"]
+    console.print(
+        f"gate: {gate['tests']} tests; if no candidate were better it would confirm "
+        f"{bounds['confirmed']:.2f} and let in {bounds['accepted']:.1f} at most"
+    )
     if "rehearsal" in metrics:
         truth = metrics["rehearsal"]["true_accuracy"]
         console.print(

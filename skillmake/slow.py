@@ -54,12 +54,21 @@ class ProbationReport(Artifact):
     outcomes: tuple[ProbationOutcome, ...]
 
 
+class Leader(Artifact):
+    """The measured version with the highest mixed score so far; it is only looked at (SPEC §7.9)."""
+
+    mixed: float
+    epoch: int
+    texts: Texts
+
+
 class BestReport(Artifact):
     """Best so far and its texts; `promoted` when this epoch's version is strictly better."""
 
     best: Best
     texts: Texts
     promoted: bool
+    by_mixed: Leader | None = None
 
 
 def validate(texts: Texts, rows: Sequence[Prediction], units: Sequence[Unit]) -> Validation:
@@ -167,17 +176,25 @@ def _roll_back(
     return state, after
 
 
-def choose_best(previous: BestReport, validation: Validation, measured: Texts, epoch: int) -> BestReport:
-    """Strictly higher validation accuracy wins; a tie keeps the older version (SPEC §7.5)."""
+def choose_best(
+    previous: BestReport, validation: Validation, measured: Texts, epoch: int, mixed: float | None = None
+) -> BestReport:
+    """Strictly higher validation accuracy wins; a tie keeps the older version (SPEC §7.5).
+
+    The same rule on the `mixed` score, where it is given, leads `by_mixed`, which decides nothing.
+    """
+    leader = previous.by_mixed
+    if mixed is not None and (leader is None or mixed > leader.mixed):
+        leader = Leader(mixed=mixed, epoch=epoch, texts=measured)
     if validation.accuracy <= previous.best.accuracy:
-        return previous.model_copy(update={"promoted": False})
+        return previous.model_copy(update={"promoted": False, "by_mixed": leader})
     best = Best(
         skills=measured.skills.digest,
         prompts=measured.prompts.digest,
         accuracy=validation.accuracy,
         epoch=epoch,
     )
-    return BestReport(best=best, texts=measured, promoted=True)
+    return BestReport(best=best, texts=measured, promoted=True, by_mixed=leader)
 
 
 def end_epoch(state: State, report: BestReport, epoch: int, slow: Slow) -> State:

@@ -1,9 +1,10 @@
 """The texts that are trained: skill files and prompts, as immutable versions (SPEC §2)."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from skillmake.artifacts import Artifact, digest
+from skillmake.config.models import Data
 from skillmake.errors import DataError
 from skillmake.questions import slug
 from skillmake.skilltext import parse_skill
@@ -26,9 +27,12 @@ class Version(Artifact):
 
     def changed(self, path: str, text: str, source: str) -> "Version":
         """The next version with one file changed; the same version if nothing changes."""
-        if self.files.get(path) == text:
-            return self
-        return Version.of({**self.files, path: text}, self.digest, source)
+        return self.updated({path: text}, source)
+
+    def updated(self, files: Mapping[str, str], source: str) -> "Version":
+        """The next version with these files changed together; the same version if nothing changes."""
+        after = {**self.files, **files}
+        return self if after == self.files else Version.of(after, self.digest, source)
 
 
 class Texts(Artifact):
@@ -49,7 +53,13 @@ class Texts(Artifact):
         return skill_path(self.skills.files, task_type)
 
     def with_skill(self, path: str, text: str, source: str) -> "Texts":
-        return Texts(skills=self.skills.changed(path, text, source), prompts=self.prompts)
+        return self.with_skills({path: text}, source)
+
+    def with_skills(self, files: Mapping[str, str], source: str) -> "Texts":
+        return Texts(skills=self.skills.updated(files, source), prompts=self.prompts)
+
+    def with_prompts(self, files: Mapping[str, str], source: str) -> "Texts":
+        return Texts(skills=self.skills, prompts=self.prompts.updated(files, source))
 
 
 def skill_path(files: Mapping[str, str], task_type: str) -> str:
@@ -64,6 +74,12 @@ def skill_path(files: Mapping[str, str], task_type: str) -> str:
 
 def is_default(path: str) -> bool:
     return path == f"{DEFAULT_SKILL}/SKILL.md"
+
+
+def seed_texts(data: Data, trainable: Sequence[str]) -> Texts:
+    """What training starts from: the seed, with a skill file per trainable type if that is wanted."""
+    texts = read_seed(Path(data.skills), Path(data.prompts))
+    return own_skills(texts, trainable) if data.own_skill_per_type else texts
 
 
 def read_seed(skills_dir: Path, prompts_dir: Path) -> Texts:
@@ -84,7 +100,7 @@ def read_seed(skills_dir: Path, prompts_dir: Path) -> Texts:
     )
 
 
-def own_skills(texts: Texts, task_types: list[str]) -> Texts:
+def own_skills(texts: Texts, task_types: Sequence[str]) -> Texts:
     """Give each type without a skill file its own copy of the shared default, under its own name."""
     files = dict(texts.skills.files)
     shared = files.get(f"{DEFAULT_SKILL}/SKILL.md")

@@ -1,6 +1,7 @@
 """Small things to test with."""
 
 from skillmake.agent.loop import Prediction
+from skillmake.packs import Case
 from skillmake.questions import Question
 from skillmake.units import Unit, make_units
 
@@ -36,6 +37,19 @@ def row(question_id: str, right: bool | None, call: str, **more: object) -> Pred
         **more,
     }
     return Prediction.model_validate(value)
+
+
+def case(question_id: str, right: bool, prediction: str = "no") -> Case:
+    """A case of a pack; the answer is yes."""
+    return Case(
+        question_id=question_id,
+        unit_id=question_id,
+        question=f"Is {question_id} so?",
+        options=("yes", "no"),
+        answer="yes",
+        prediction=prediction,
+        right=right,
+    )
 
 
 ASKED = {"confirm_at": 20.0, "provisional_at": 2.0}  # of a decision

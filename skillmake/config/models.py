@@ -92,6 +92,29 @@ class Train(Section):
     )
 
 
+class Diagnose(Section):
+    """How what went wrong in a step is found out (SPEC §4)."""
+
+    method: Literal["rules", "judges"] = Field(
+        "rules",
+        description="`rules` counts confusions without a model; `judges` asks models.judge about each wrong "
+        "answer.",
+    )
+    right_sample: int = Field(
+        4, ge=0, description="`judges` only: right answers of a step that are judged too."
+    )
+    templates: str = Field(
+        "prompts/diagnose", description="`judges` only: folder of the prompt templates of the judges."
+    )
+    max_degraded_share: float = Field(
+        0.5,
+        ge=0,
+        le=1,
+        description="`judges` only: a larger share of wrong answers without a usable judgement stops the "
+        "training.",
+    )
+
+
 class Evolve(Section):
     """How an edit of a skill is proposed and applied."""
 
@@ -100,6 +123,11 @@ class Evolve(Section):
     )
     mode: Literal["patch", "rewrite"] = Field(
         "patch", description="`llm` only: single edits, or the whole skill written anew."
+    )
+    rank: Literal["support", "teacher"] = Field(
+        "support",
+        description="Which edits are kept when there are more than the budget: those for most cases, or "
+        "(`llm` only) those that the teacher ranks first.",
     )
     templates: str = Field(
         "prompts/evolve", description="`llm` only: folder of the prompt templates of the teacher."
@@ -205,6 +233,36 @@ class Slow(Section):
     gamma: float = Field(
         0.5, gt=0, le=1, description="Weight of an epoch's outcomes in the moving average p̂ of a unit."
     )
+    momentum: bool = Field(
+        True,
+        description="Let the teacher write guidance into the momentum block of each skill that the epoch has "
+        "changed; does nothing with evolve.teacher: exemplar, which has no model that could write it.",
+    )
+    momentum_samples: int = Field(
+        12,
+        ge=1,
+        description="Most questions of a skill that are answered with its old and new text for that.",
+    )
+    gate_momentum: bool = Field(
+        True, description="Keep a momentum block only if the gate's ladder does not show it to be worse."
+    )
+    momentum_margin: float = Field(
+        0.05,
+        ge=0,
+        lt=1,
+        description="Net loss, as a share of the ladder's units, up to which a momentum block may stay.",
+    )
+    evolve_prompts: bool = Field(
+        True,
+        description="Let the teacher edit the system prompt and the tools' prompts, and take the edits back "
+        "if full validation falls; does nothing with evolve.teacher: exemplar.",
+    )
+    templates: str = Field("prompts/slow", description="Folder of the prompt templates of the slow update.")
+    run_holdout_eval: bool = Field(
+        False,
+        description="Answer the test questions at each epoch's end, only to look at: seed, best, the epoch's "
+        "version and the best by mixed score.",
+    )
 
 
 class Config(Section):
@@ -223,6 +281,7 @@ class Config(Section):
     models: Models = Field(default_factory=Models)
     agent: Agent = Field(default_factory=Agent)
     train: Train = Field(default_factory=Train)
+    diagnose: Diagnose = Field(default_factory=Diagnose)
     evolve: Evolve = Field(default_factory=Evolve)
     gate: Gate = Field(default_factory=Gate)
     slow: Slow = Field(default_factory=Slow)
@@ -241,5 +300,10 @@ class Config(Section):
             raise ValueError(
                 "evolve.teacher: llm needs a capable models.teacher (provider openai or rehearsal); "
                 "the embedded model cannot write edits"
+            )
+        if self.diagnose.method == "judges" and self.models.judge.provider == "local":
+            raise ValueError(
+                "diagnose.method: judges needs a capable models.judge (provider openai or rehearsal); "
+                "the embedded model cannot judge"
             )
         return self

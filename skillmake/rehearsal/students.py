@@ -1,4 +1,4 @@
-"""How the three actors of a rehearsal world answer: student, teacher and judge (DESIGN §3).
+"""How student and teacher of a rehearsal world answer, and what they share with its judge (DESIGN §3).
 
 Each answer is a pure function of the world and the messages. The student reads rules from the system text and
 worked examples from it and from earlier chat turns; a case is known by its code, as in `[case k7f3q]`.
@@ -21,9 +21,8 @@ T = TypeVar("T")
 CASE = re.compile(r"\[case ([a-z0-9]{5})\]")
 TYPE_LINE = re.compile(r"(?im)^\W*task type\W+(.+?)\W*$")
 ANSWER_LINE = re.compile(r"(?im)^\W*(?:answer|assistant|label|a)\W*:\W*(.+)$")
+LISTED = re.compile(r"(?m)^(\d+)\. (?:add|replace|delete|example): ")
 OPTION_LINE = re.compile(r"(?m)^\W*([A-H]|\d)\W+(.+?)\s*$")
-ADHERENCE = ("follow", "adher")
-FAULTS = ("defect", "flaw", "missing", "gap", "fault", "bias", "wrong", "harm")
 
 
 def chance(*parts: Any) -> float:
@@ -145,6 +144,8 @@ def teach(
     edits = proposals(world, messages)
     if schema is None or "edits" in schema.get("properties", {}):
         text = json.dumps({"edits": edits})
+    elif "order" in schema.get("properties", {}):
+        text = json.dumps({"order": ranking(world, messages)})
     else:
         text = json.dumps(
             fill(schema, schema, lambda name, part: guidance(world, messages, edits, name, part))
@@ -155,6 +156,12 @@ def teach(
     if draw < world.config.teacher_defect:
         return f"Here is my answer:\n{text[:-1]},", "stop"
     return text, "stop"
+
+
+def ranking(world: "World", messages: Sequence[Message]) -> list[int]:
+    """Numbers of the listed edits in an order that says nothing about their worth."""
+    numbers = [int(number) for number in LISTED.findall(content(messages[0]))]
+    return shuffled(numbers, "rank", world.config.seed, messages)
 
 
 def guidance(
@@ -229,33 +236,6 @@ def question_ids(unit: "Unit", text: str) -> list[str]:
     """Ids of the unit's questions that the text names, else of all."""
     ids = [str(question["question_id"]) for question in unit.questions]
     return [qid for qid in ids if qid in text] or ids
-
-
-def judge(world: "World", messages: Sequence[Message], schema: Mapping[str, Any] | None) -> str:
-    """See `World.judge`. The case under judgement is the one named most often, the last of equals."""
-    text = whole(messages)
-    codes = [code for code in CASE.findall(text) if code in world.units]
-    counts = Counter(codes)
-    defect = False
-    if codes:
-        unit = world.units[max(reversed(codes), key=lambda code: counts[code])]
-        harmed = any(world.harms(s, unit) for s in world.found(text, "harmful", unit.task_type))
-        defect = harmed or bool((unit.needs or frozenset()) - world.found(text, "useful"))
-    if chance("judge", world.config.seed, messages) < world.config.judge_error:
-        defect = not defect
-    wanted = schema or {"type": "object", "properties": {"defect": {"type": "boolean"}}}
-    return json.dumps(fill(wanted, wanted, lambda name, part: verdict(defect, name, part)))
-
-
-def verdict(defect: bool, name: str, schema: Mapping[str, Any]) -> Any:
-    """A judge's value for one leaf: the truth where the field asks for it, else the plainest value."""
-    if "enum" in schema:
-        truth = "defect" if defect else "lapse"
-        return truth if truth in schema["enum"] else schema["enum"][0]
-    if schema.get("type") == "boolean":
-        # Who did not follow a good text lapsed, so following and faultiness are true together
-        return defect == any(word in name.lower() for word in (*FAULTS, *ADHERENCE))
-    return plain(schema)
 
 
 def plain(schema: Mapping[str, Any]) -> Any:

@@ -15,7 +15,7 @@ from pydantic import Field, model_validator
 
 from skillmake.artifacts import Artifact, digest
 from skillmake.llm.types import Message
-from skillmake.rehearsal import students
+from skillmake.rehearsal import judge, students
 from skillmake.rehearsal.students import chance, pick, shuffled, words
 
 WORLD_FORMAT = 1  # raise it when the same configuration makes another world: cached answers must not survive
@@ -210,13 +210,13 @@ class World:
     def teach(self, messages: Sequence[Message], schema: Mapping[str, Any] | None = None) -> str:
         """The teacher's edits as JSON `{"edits": [...]}`, or a defective answer (`teacher_defect`).
 
-        With a schema that has no `edits`, its `skill` is a whole text and its other texts are one sentence.
+        With a schema without `edits` its `skill` is a whole text and its other texts are one sentence.
         """
         return students.teach(self, messages, schema)[0]
 
     def judge(self, messages: Sequence[Message], schema: Mapping[str, Any] | None = None) -> str:
-        """A JSON answer of the schema's shape; defect or lapse by the truth, inverted by `judge_error`."""
-        return students.judge(self, messages, schema)
+        """A JSON answer of the schema's shape by the truth, inverted by `judge_error`."""
+        return judge.judge(self, messages, schema)
 
 
 def _task_type(seed: int, rules: int, index: int) -> TaskType:

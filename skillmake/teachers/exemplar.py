@@ -22,7 +22,7 @@ class ExemplarTeacher:
 
     def propose(self, assignment: Assignment) -> Proposal:
         shown = examples(assignment.skill)
-        cases = distinct_cases(assignment.pack.cases)
+        cases = distinct_cases(assignment.pack.editable)
         if not shown:
             return _proposal(cold_set(cases, assignment.budget, assignment.seed))
         moves: list[Callable[[], list[Edit]]] = [

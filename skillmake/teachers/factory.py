@@ -6,9 +6,13 @@ from pathlib import Path
 
 from skillmake.evolve import Teacher
 from skillmake.job import Job
+from skillmake.llm.client import Client
 from skillmake.llm.factory import make_client
+from skillmake.momentum import MomentumTeacher
+from skillmake.structured import Asker
 from skillmake.teachers.exemplar import ExemplarTeacher
 from skillmake.teachers.llm import LlmTeacher
+from skillmake.teachers.momentum import LlmMomentumTeacher
 from skillmake.teachers.templates import Templates
 
 
@@ -19,10 +23,38 @@ def teacher(job: Job) -> Iterator[Teacher]:
     if config.evolve.teacher == "exemplar":
         yield ExemplarTeacher()
         return
-    client = make_client(config, "teacher", cache_dir=job.cache_dir, log_dir=job.log_dir, log_name=job.name)
-    try:
+    with _model(job) as client:
         yield LlmTeacher(
-            client, config.models.teacher, Templates(Path(config.evolve.templates)), config.evolve.mode
+            client,
+            config.models.teacher,
+            Templates(Path(config.evolve.templates)),
+            config.evolve.mode,
+            config.evolve.rank,
         )
+
+
+@contextmanager
+def momentum_teacher(job: Job) -> Iterator[MomentumTeacher]:
+    """The job's `llm` teacher as it writes momentum."""
+    config = job.config
+    with _model(job) as client:
+        yield LlmMomentumTeacher(client, config.models.teacher, Templates(Path(config.slow.templates)))
+
+
+@contextmanager
+def prompt_teacher(job: Job) -> Iterator[Asker]:
+    """The job's `llm` teacher as `evolve_prompt` asks it."""
+    config = job.config
+    with _model(job) as client:
+        yield Asker(client, config.models.teacher, Templates(Path(config.evolve.templates)))
+
+
+@contextmanager
+def _model(job: Job) -> Iterator[Client]:
+    client = make_client(
+        job.config, "teacher", cache_dir=job.cache_dir, log_dir=job.log_dir, log_name=job.name
+    )
+    try:
+        yield client
     finally:
         client.close()

@@ -6,17 +6,40 @@ from skillmake.config.endpoints import ModelConfig
 from skillmake.evolve import Assignment, Proposal
 from skillmake.llm.client import Client
 from skillmake.llm.types import CallError, ChatRequest, ChatResponse, Message
+from skillmake.structured import Asker
 from skillmake.teachers.answers import EDITS_SCHEMA, REWRITE_SCHEMA, parse_edits, parse_object
+from skillmake.teachers.ranking import rank_edits
 from skillmake.teachers.templates import Templates
 
 
 class LlmTeacher:
     """Asks the teacher model for edits (`patch`) or for a whole new text (`rewrite`)."""
 
-    def __init__(self, client: Client, model: ModelConfig, templates: Templates, mode: str) -> None:
-        self._client, self._model, self._templates, self._mode = client, model, templates, mode
+    def __init__(
+        self, client: Client, model: ModelConfig, templates: Templates, mode: str, rank: str = "support"
+    ) -> None:
+        self._client, self._model, self._templates = client, model, templates
+        self._mode, self._rank = mode, rank
 
     def propose(self, assignment: Assignment) -> Proposal:
+        """The teacher's edits, ranked by it when there are more than the budget and `rank` is `teacher`.
+
+        A ranking that cannot be used leaves the edits to be ranked by their support.
+        """
+        proposal = self._propose(assignment)
+        if self._rank != "teacher" or len(proposal.edits) <= assignment.budget:
+            return proposal
+        asker = Asker(self._client, self._model, self._templates)
+        got = rank_edits(asker, assignment, proposal.edits)
+        return replace(
+            proposal,
+            ranked=tuple(number - 1 for number in got.value.order) if got.value else None,
+            calls=(*proposal.calls, *got.calls),
+            prompt_tokens=proposal.prompt_tokens + got.prompt_tokens,
+            completion_tokens=proposal.completion_tokens + got.completion_tokens,
+        )
+
+    def _propose(self, assignment: Assignment) -> Proposal:
         """One call, and one repair try when the answer cannot be used; then the reason why not."""
         prompt = self._templates.render(f"{self._mode}.md", assignment=assignment)
         messages: tuple[Message, ...] = ({"role": "user", "content": prompt},)

@@ -1,10 +1,14 @@
 """Prompt templates: Jinja2 files in which an unknown name is an error."""
 
+from functools import cached_property
 from pathlib import Path
 from traceback import extract_tb
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from skillmake.errors import DataError
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 
 class Templates:
@@ -13,11 +17,11 @@ class Templates:
     def __init__(self, root: Path) -> None:
         self._root = root
 
-    def render(self, name: str, **values: Any) -> str:
+    @cached_property
+    def _environment(self) -> "Environment":
         from jinja2 import Environment, FileSystemLoader, StrictUndefined
-        from jinja2.exceptions import TemplateError, TemplateNotFound
 
-        environment = Environment(
+        return Environment(
             loader=FileSystemLoader(self._root),
             undefined=StrictUndefined,
             trim_blocks=True,
@@ -25,9 +29,13 @@ class Templates:
             keep_trailing_newline=True,
             autoescape=False,
         )
+
+    def render(self, name: str, /, **values: Any) -> str:
+        from jinja2.exceptions import TemplateError, TemplateNotFound
+
         path = self._root / name
         try:
-            return environment.get_template(name).render(**values)
+            return self._environment.get_template(name).render(**values)
         except TemplateNotFound as error:
             missing = self._root / (error.name or name)
             raise DataError(f"{missing.as_posix()}: no such prompt template") from None

@@ -86,7 +86,7 @@ class Project:
 
     def artefacts(self) -> dict[str, bytes]:
         """Everything a run leaves but its logs, by relative path."""
-        tops = [self.root / name for name in ("runs", "skills", "plots", "metrics.json")]
+        tops = [self.root / name for name in ("runs", "skills", "prompts-delivered", "plots", "metrics.json")]
         files = [f for top in tops for f in ([top] if top.is_file() else top.rglob("*")) if f.is_file()]
         named = {file.relative_to(self.root).as_posix(): file.read_bytes() for file in files}
         return {name: data for name, data in named.items() if "/log/" not in name}

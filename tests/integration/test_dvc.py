@@ -17,7 +17,7 @@ def test_repro_experiment_and_diff(project: Callable[[str], Project]) -> None:
         work.run(*command.split())
     work.run("dvc", "init", "-q")
     work.run("dvc", "config", "core.analytics", "false")
-    (work.root / ".gitignore").write_text("/runs/\n/.snakemake/\n__pycache__/\n/skills\n")
+    (work.root / ".gitignore").write_text("/runs/\n/.snakemake/\n__pycache__/\n/skills\n/prompts-delivered\n")
     (work.root / ".dvcignore").write_text("__pycache__\n/runs\n/.snakemake\n")
     work.run("git", "add", ".")
     work.run("git", "commit", "-q", "-m", "start")

@@ -28,7 +28,7 @@ ELSEWHERE = {
     "dvc metrics diff": "test_dvc",
     "dvc diff HEAD~1 HEAD": "test_dvc",
 }
-HERE = {"skillmake params", "skillmake import", "skillmake check"}
+HERE = {f"skillmake {name}" for name in ("params", "import", "check", "plan", "aa-test")}
 
 
 def commands() -> list[str]:

@@ -13,6 +13,7 @@ from skillmake import cli
 from skillmake.config.document import params_yaml, schema_json
 from skillmake.config.load import describe
 from skillmake.questions import dump_questions, load_questions
+from tests.commands import fails, run
 from tests.worlds import question
 
 ROOT = Path(__file__).parents[2]
@@ -43,28 +44,10 @@ METRICS = {
         },
     },
     "edits": {"accept": 3},
+    "gate": {"tests": 12, "expected_false": {"confirmed": 0.6, "accepted": 9.6}},
     "calls": {"paid": 1234},
     "tokens": {"prompt": 5},
 }
-
-
-def run(*arguments: str | Path) -> str:
-    """Output of a command that ends well."""
-    done = CliRunner().invoke(cli.app, [str(argument) for argument in arguments])
-    assert done.exit_code == 0, done.output
-    return done.output
-
-
-def fails(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> str:
-    """The message of a command that ends with a problem; nothing else is printed."""
-    monkeypatch.setattr(sys, "argv", ["skillmake", *map(str, arguments)])
-    with pytest.raises(SystemExit) as caught:
-        cli.main()
-    out, err = capsys.readouterr()
-    assert (caught.value.code, out) == (1, "")
-    assert err.startswith("skillmake: ")
-    assert "Traceback" not in err
-    return err
 
 
 @pytest.fixture
@@ -147,6 +130,7 @@ def test_result_shows_seed_delivered_and_gain(tmp_path: Path) -> None:
     for cell in ("20", "0.500", "0.650", "+0.150", "-0.020 … +0.320"):
         assert cell in row
     assert "calls: 1,234 paid" in text
+    assert "it would confirm 0.60 and let in 9.6 at most" in text
 
 
 @pytest.mark.parametrize(

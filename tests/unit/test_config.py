@@ -145,6 +145,7 @@ def test_all_problems_are_listed_at_once() -> None:
         ({"gate": {"replicates": 2}}, "gate.replicates > 1 needs models.student.temperature > 0"),
         ({"gate": {"fresh_baseline": True}}, "gate.fresh_baseline needs models.student.temperature > 0"),
         ({"evolve": {"teacher": "llm"}}, "evolve.teacher: llm needs a capable models.teacher"),
+        ({"diagnose": {"method": "judges"}}, "diagnose.method: judges needs a capable models.judge"),
     ],
 )
 def test_parameters_must_agree_with_each_other(value: dict[str, Any], says: str) -> None:

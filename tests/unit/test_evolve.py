@@ -250,7 +250,7 @@ def test_the_prompt_shows_skill_cases_budget_and_what_was_rejected(model: Model)
     assert SKILL in prompt
     assert all(case.question in prompt for case in cases().cases)
     assert "At most 3 edits" in prompt
-    assert "replace: - Be quick. (wins 0, losses 2 of 9 units; futile)" in prompt
+    assert "replace: - Be quick. (wins 0, losses 2 of 9 units, evidence 1.0; futile)" in prompt
 
 
 @with_model("rewrite", 2000)

@@ -51,6 +51,12 @@ def assignment(
     return Assignment(**{**fields, "rejected": (), **more})  # type: ignore[arg-type]
 
 
+def test_a_lapse_is_no_example() -> None:
+    lapse = case("r9", "refund", "the only refund", "invoice").model_copy(update={"verdict": "lapse"})
+    edits = ExemplarTeacher().propose(assignment(cases=[*CASES, lapse], budget=20)).edits
+    assert sorted(edit.text for edit in edits) == sorted(text for texts in TEXTS.values() for text in texts)
+
+
 def test_tfidf_and_cosine_by_hand() -> None:
     one, two, three = tfidf(["a b", "a b", "c"])
     assert cosine(one, two) == pytest.approx(1)

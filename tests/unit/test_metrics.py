@@ -1,6 +1,7 @@
 """The numbers of a run: gain on the sealed test, edits, calls, curves."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -8,6 +9,7 @@ from skillmake.agent.loop import Prediction
 from skillmake.benchmark import Benchmark, Split
 from skillmake.candidate import Candidate
 from skillmake.gate import Action, Decision, GateNumbers, StopReason
+from skillmake.holdout import Holdout
 from skillmake.metrics import (
     RunFiles,
     bootstrap_interval,
@@ -19,7 +21,12 @@ from skillmake.metrics import (
     run_metrics,
 )
 from skillmake.metrics import test_result as result_on_test  # not a test of its own
+from skillmake.momentum import FileMomentum, MomentumReport, TypeCheck
+from skillmake.noninferiority import HarmCheck
+from skillmake.packs import Diagnosis, Judging, Pack
 from skillmake.pools import Pools
+from skillmake.prompt_evolution import PromptCandidate
+from skillmake.prompts_update import PromptsReport, SecondValidation
 from skillmake.rollout import Rollout
 from skillmake.settle import GateResult
 from skillmake.slow import BestReport, validate
@@ -174,6 +181,20 @@ def test_teacher_calls_are_counted_by_role_with_their_tokens() -> None:
     assert found["tokens"] == {"prompt": 110, "completion": 52}
 
 
+def test_judge_calls_are_counted_from_the_diagnoses() -> None:
+    """q1 takes 7 calls and q2 2, of which one is q1's: 8 calls, 1 hit. The same diagnosis again: 9 hits."""
+    seven = Judging(calls=tuple("abcdefg"), prompt_tokens=70, completion_tokens=14)
+    two = Judging(calls=("g", "h"), prompt_tokens=5, completion_tokens=1, degraded="bias: cut off")
+    judgings = {"q1": seven, "q2": two}
+    found = Diagnosis(
+        method="judges", skill={}, system=Pack(), tools={}, soft={}, degraded=1, judgings=judgings
+    )
+    judged = [*found.judgings.values()] * 2
+    counted = call_counts([row("u00", True, "a student's")], [], judged)
+    assert counted["calls"] == {"student": 1, "teacher": 0, "judge": 8, "cache_hits": 10}
+    assert counted["tokens"] == {"prompt": 85, "completion": 17}
+
+
 def run_files() -> RunFiles:
     """Two validation units, one test unit; one step with one accepted and one skipped candidate."""
     validation = [row("v00", True), row("v01", False)]
@@ -237,3 +258,45 @@ def test_metrics_of_a_run() -> None:
     assert (found["test"]["gain"], found["test"]["units"]) == (1.0, 1)
     assert found["calls"] == {"student": 10, "teacher": 1, "judge": 0, "cache_hits": 1}
     assert found["edits"]["tried"] == 2
+
+
+def test_calls_of_the_slow_update_count_like_all_others() -> None:
+    """Momentum: samples m1 m2, gate m2 (a hit) m3; R2 r9; held-out h1: five calls. Teachers: t8 and t9."""
+    numbers = GateNumbers()
+    check = TypeCheck(
+        task_type="alpha",
+        check=HarmCheck(accepted=True, reason="not_worse", numbers=numbers, harm_at=2, margin=0),
+        baseline_rows=(row("v00", True, "m2"),),
+        changed_rows=(row("v00", True, "m3"),),
+    )
+    paid = {"calls": ("t8",), "prompt_tokens": 100, "completion_tokens": 50}
+    file = FileMomentum.model_validate(
+        {"path": "p", "task_types": ("alpha",), "status": "accepted", "checks": (check,), **paid}
+    )
+    prompt = PromptCandidate.model_validate(
+        {
+            "kind": "system",
+            "name": "system",
+            "status": "proposed",
+            "before": {},
+            "after": {},
+            "calls": ("t9",),
+        }
+    )
+    r2 = validate(TEXTS, [row("v00", True, "r9")], units(1, prefix="v"))
+    before = run_files()
+    files = replace(
+        before,
+        momenta=[MomentumReport(files=(file,), rows=(row("d00", True, "m1"), row("d00", True, "m2")))],
+        prompts=[PromptsReport(candidates=(prompt,))],
+        seconds=[
+            SecondValidation(verdict="reverted", reason="", slow_candidate=r2),
+            SecondValidation(verdict="not_run", reason=""),
+        ],
+        holdouts=[Holdout(sides={}, rows=(row("t00", True, "h1"),))],
+    )
+    old, new = (call_counts(each.rows(), each.taught()) for each in (before, files))
+    more = {name: new["calls"][name] - old["calls"][name] for name in new["calls"]}
+    assert more == {"student": 5, "teacher": 2, "judge": 0, "cache_hits": 1}
+    assert new["tokens"]["prompt"] - old["tokens"]["prompt"] == 5 * 10 + 100
+    assert new["tokens"]["completion"] - old["tokens"]["completion"] == 5 * 2 + 50

@@ -383,6 +383,39 @@ def test_the_judge_tells_defect_from_lapse(world: World) -> None:
     assert judged(world, unit, rule + harm)["defect"] is True
 
 
+OUTCOME = {
+    "properties": {
+        "verdict": {"enum": ["defect", "lapse"]},
+        "subtype": {"enum": ["slip", "none", "misread"]},
+        **{name: {"type": "boolean"} for name in ("followed", "biased", "enough", "sound")},
+    }
+}
+
+
+@pytest.mark.parametrize(
+    ("knows_rule", "given_right", "truth"),
+    [
+        (False, False, ["defect", "slip", True, True, False, False]),
+        (True, False, ["lapse", "slip", False, True, False, False]),
+        (True, True, ["lapse", "none", True, False, True, True]),
+        (False, True, ["defect", "none", True, False, True, True]),
+    ],
+)
+@pytest.mark.parametrize("errs", [False, True])
+def test_the_judge_knows_the_outcome_it_is_shown(
+    world: World, knows_rule: bool, given_right: bool, truth: list[Any], errs: bool
+) -> None:
+    world = World(QUIET.model_copy(update={"judge_error": float(errs)}))
+    unit = needy(world, 1)
+    given = unit.answer if given_right else next(o for o in unit.options if o != unit.answer)
+    skill = "".join(unit.needs or ()) if knows_rule else ""
+    text = f"{skill}\n{unit.questions[0]['question']}\nGiven answer: {given}\n"
+    value = json.loads(world.judge([{"role": "user", "content": text}], OUTCOME))
+    opposite = {"defect": "lapse", "lapse": "defect", "none": "slip", "slip": "none"}
+    wanted = [opposite[v] if isinstance(v, str) else not v for v in truth] if errs else truth
+    assert list(value.values()) == wanted
+
+
 def test_the_judge_errs_in_its_share() -> None:
     world = World(QUIET.model_copy(update={"judge_error": 0.3}))
     unit = needy(world, 1)

@@ -1,5 +1,6 @@
 """Prompt templates: the bundled ones can be rendered, and a mistake in one is named (SPEC §5)."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,11 +9,13 @@ from skillmake.edits import Edit
 from skillmake.errors import DataError
 from skillmake.evolve import Assignment
 from skillmake.gate import GateNumbers
+from skillmake.momentum import Comparison, Sample
 from skillmake.packs import Case, Confusion, Pack
 from skillmake.state import RejectedEdit
 from skillmake.teachers.templates import Templates
 
 EVOLVE = Path(__file__).parents[2] / "prompts" / "evolve"
+SLOW = EVOLVE.parent / "slow"
 SKILL = "---\nname: alpha\ndescription: Sorts.\n---\n\n## Rules\n\n- Read {{ this }} & <that>.\n"
 NUMBERS = GateNumbers(wins=5, losses=6, n=20, e=0.4, delta=-0.05)
 
@@ -66,6 +69,27 @@ def test_a_prompt_shows_the_type_the_skill_and_every_case(name: str) -> None:
     assert "exhausted" in text
 
 
+@pytest.mark.parametrize("name", ["patch.md", "rewrite.md"])
+def test_a_prompt_shows_what_the_judges_found(name: str) -> None:
+    missed = {"verdict": "defect", "blame": "skill", "notes": ("missed evidence: the stamp",)}
+    strayed = {"verdict": "lapse", "blame": "tool lens"}
+    cases = [
+        case("q1", False, "no", None).model_copy(update=missed),
+        case("q2", False, "no", None).model_copy(update=strayed),
+    ]
+    text = Templates(EVOLVE).render(name, assignment=replace(BARE, pack=Pack(cases=tuple(cases))))
+    assert (
+        "  Judged: DEFECT of the skill: the text led the agent wrong or leaves a hole here.\n"
+        "  - missed evidence: the stamp\n- id q2"
+    ) in text
+    assert "  Judged: LAPSE: the tool lens is good here, the agent did not follow it. Make no edit" in text
+
+
+def test_the_rewrite_prompt_shows_what_was_tried_with_its_evidence() -> None:
+    text = Templates(EVOLVE).render("rewrite.md", assignment=FULL)
+    assert "- step 3: wins 5, losses 6 of 20 units, evidence 0.4 (exhausted)\n  add: - Say no.\n" in text
+
+
 def test_the_patch_prompt_shows_budget_confusions_and_what_failed() -> None:
     text = Templates(EVOLVE).render("patch.md", assignment=FULL)
     assert "At most 4 edits" in text
@@ -89,8 +113,46 @@ def test_the_repair_prompt_names_the_problem() -> None:
     )
 
 
+def test_the_momentum_prompt_shows_both_answers_and_the_guidance_it_replaces() -> None:
+    sample = Sample(
+        question_id="q1",
+        unit_id="q1",
+        question="Is q1 so?",
+        options=("yes", "no"),
+        answer="yes",
+        before="no",
+        after=None,
+        change="persistent_fail",
+    )
+    value = Comparison(
+        path="alpha/SKILL.md",
+        task_types=("alpha", "beta"),
+        skill=SKILL,
+        guidance="Say so.",
+        samples=(sample,),
+    )
+    text = Templates(SLOW).render("momentum.md", comparison=value)
+    assert "Task type: alpha, beta\n" in text
+    assert SKILL in text
+    assert "which your answer replaces\nSay so.\n" in text
+    shown = "  Options: yes; no\n  Expected: yes. Before: no. Now: nothing usable.\n"
+    assert f"- persistent fail: Is q1 so?\n{shown}" in text
+    without = value.model_copy(update={"guidance": ""})
+    assert "earlier epochs, which" not in Templates(SLOW).render("momentum.md", comparison=without)
+    assert "no JSON" in Templates(SLOW).render("repair.md", problem="no JSON")
+
+
 def test_every_bundled_template_of_the_teacher_is_tested_here() -> None:
-    assert sorted(path.name for path in EVOLVE.iterdir()) == ["patch.md", "repair.md", "rewrite.md"]
+    assert sorted(path.name for path in EVOLVE.iterdir()) == [
+        "cases.md",
+        "patch.md",
+        "rank.md",
+        "repair.md",
+        "rewrite.md",
+        "system.md",
+        "tool.md",
+    ]
+    assert sorted(path.name for path in SLOW.iterdir()) == ["momentum.md", "repair.md"]
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,135 @@
+"""Evolution of the system prompt and of a tool's prompt record (SPEC §7 point 7)."""
+
+from collections.abc import Mapping
+from difflib import SequenceMatcher
+from typing import Literal
+
+from skillmake.artifacts import Artifact
+from skillmake.config.models import Evolve
+from skillmake.edits import Edit
+from skillmake.guards import LeakGuard
+from skillmake.packs import Pack
+from skillmake.skilltext import estimated_tokens
+from skillmake.structured import Answer, Ask, Asker
+
+Kind = Literal["system", "tool"]
+TOOL_TEXTS = ("extract", "verify")
+
+
+class SystemAnswer(Answer):
+    """The whole new system prompt."""
+
+    system: str
+
+
+class ToolAnswer(Answer):
+    """The whole new record of a tool: both of its texts."""
+
+    extract: str
+    verify: str
+
+
+class PromptCandidate(Artifact):
+    """New texts of one prompt record; with `skipped`, `after` is `before` and `reason` says why."""
+
+    kind: Kind
+    name: str
+    status: Literal["proposed", "skipped"]
+    reason: str = ""
+    before: dict[str, str]
+    after: dict[str, str]
+    calls: tuple[str, ...] = ()
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+
+def evolve_prompt(
+    kind: Kind,
+    name: str,
+    texts: Mapping[str, str],
+    pack: Pack,
+    *,
+    budget: int,
+    teacher: Asker | None,
+    guard: LeakGuard,
+    config: Evolve,
+) -> PromptCandidate:
+    """Ask the teacher for the record written anew, with at most `budget` lines of it changed.
+
+    `texts`: the system prompt under any one key, or a tool's texts under `extract` and `verify` (else
+    ValueError). `pack`: the cases for which the record was found to blame; lapses alone cost no call.
+    `teacher`: None where there is no teacher model. More changed lines than the budget or an empty text are
+    repaired once, like an answer that does not parse; a leak or a text above `config.skill_token_cap` is
+    skipped.
+    """
+    before = dict(texts)
+    fields = dict(zip(_fields(kind, before), sorted(before), strict=True))
+    blank = PromptCandidate(kind=kind, name=name, status="skipped", before=before, after=before)
+    if reason := _no_call(pack, teacher):
+        return blank.model_copy(update={"reason": reason})
+    assert teacher is not None
+
+    def check(answer: Answer) -> str:
+        return _problem(before, _texts(answer, fields), budget)
+
+    prompt = teacher.prompt(f"{kind}.md", name=name, texts=before, pack=pack, budget=budget)
+    got = teacher.ask([Ask(prompt, SystemAnswer if kind == "system" else ToolAnswer, check)])[0]
+    paid = {
+        "calls": got.calls,
+        "prompt_tokens": got.prompt_tokens,
+        "completion_tokens": got.completion_tokens,
+    }
+    if got.value is None:
+        return blank.model_copy(
+            update={**paid, "reason": f"the teacher's answer cannot be used: {got.problem}"}
+        )
+    after = _texts(got.value, fields)
+    if reason := _refused(before, after, guard, config.skill_token_cap):
+        return blank.model_copy(update={**paid, "reason": reason})
+    return blank.model_copy(update={**paid, "status": "proposed", "after": after})
+
+
+def changed_lines(before: str, after: str) -> int:
+    """Lines that were added, dropped or replaced, each replaced one counted once."""
+    codes = SequenceMatcher(None, before.splitlines(), after.splitlines(), autojunk=False).get_opcodes()
+    return sum(max(b - a, d - c) for what, a, b, c, d in codes if what != "equal")
+
+
+def _fields(kind: Kind, texts: Mapping[str, str]) -> tuple[str, ...]:
+    if kind == "system" and len(texts) == 1:
+        return ("system",)
+    if kind == "tool" and sorted(texts) == sorted(TOOL_TEXTS):
+        return TOOL_TEXTS
+    wanted = "one text" if kind == "system" else " and ".join(TOOL_TEXTS)
+    raise ValueError(f"a {kind} prompt has {wanted}, got {', '.join(sorted(texts)) or 'nothing'}")
+
+
+def _no_call(pack: Pack, teacher: Asker | None) -> str:
+    if teacher is None:
+        return "there is no teacher model (evolve.teacher)"
+    if not pack.cases:
+        return "no cases in the pack"
+    return "every failure is a lapse: the text is not to blame" if pack.only_lapses else ""
+
+
+def _texts(answer: Answer, fields: Mapping[str, str]) -> dict[str, str]:
+    """The new texts by their own keys."""
+    return {key: str(getattr(answer, field)).strip() + "\n" for field, key in fields.items()}
+
+
+def _problem(before: Mapping[str, str], after: Mapping[str, str], budget: int) -> str:
+    if empty := [key for key, text in after.items() if not text.strip()]:
+        return f"{', '.join(empty)}: the text is empty"
+    lines = sum(changed_lines(before[key], after[key]) for key in before)
+    return f"{lines} lines are changed, at most {budget} may be" if lines > budget else ""
+
+
+def _refused(before: Mapping[str, str], after: Mapping[str, str], guard: LeakGuard, cap: int) -> str:
+    if all(before[key].strip() == after[key].strip() for key in before):
+        return "the texts are left as they were"
+    for key, text in sorted(after.items()):
+        if leak := guard.reason(Edit(op="replace", section="*", text=text)):
+            return f"leak: {key} {leak}"
+        if estimated_tokens(text) > cap:
+            return f"over the cap: {key} has {estimated_tokens(text)} tokens of {cap}"
+    return ""
