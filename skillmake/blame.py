@@ -9,6 +9,7 @@ from skillmake.edits import Edit, apply_edits
 from skillmake.errors import DataError
 from skillmake.history import KINDS, Gated, History, Key
 from skillmake.lineage import ancestry, gate_of
+from skillmake.runs import DELIVERED
 from skillmake.state import VersionNote
 
 
@@ -56,9 +57,11 @@ def blame_file(history: History, file: Path, text: str) -> Blame:
 def _place(file: Path) -> tuple[str, str, str | None]:
     """Kind, path in its version, and digest where the file lies in a version's directory."""
     parts = file.resolve().parts
-    for at in range(len(parts) - 3):
-        if parts[at] == "versions" and parts[at + 1] in KINDS:
+    for at in range(len(parts) - 1):
+        if parts[at] == "versions" and parts[at + 1] in KINDS and len(parts) > at + 3:
             return parts[at + 1], "/".join(parts[at + 3 :]), parts[at + 2]
+        if parts[at] == DELIVERED["prompts"]:
+            return "prompts", "/".join(parts[at + 1 :]), None
     return "skills", "/".join(parts[-2:]), None
 
 

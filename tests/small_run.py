@@ -163,11 +163,13 @@ class SmallRun:
         self._write_both("e01/end/state.json", "e01/end/texts.json")
 
     def deliver(self) -> None:
-        """Version directories, the delivered skills, and metrics made from the best version."""
+        """Version directories, what is delivered, and metrics made from the best version."""
         for name, text in version_files(self._all, self.state).items():
             write_text(self.folder / "versions" / name, text)
-        for name, text in self.best.texts.skills.files.items():
-            write_text(self.root / "skills" / name, text)
+        texts = self.best.texts
+        for folder, version in (("skills", texts.skills), ("prompts-delivered", texts.prompts)):
+            for name, text in version.files.items():
+                write_text(self.root / folder / name, text)
         names = ("e01/end/texts.json", "e01/end/best.json")
         sources = {f"runs/{self.folder.name}/{n}": sha256((self.folder / n).read_bytes()) for n in names}
         write_text(self.root / "metrics.json", canonical({"derived_from": sources, "made_by": {}}))

@@ -28,7 +28,9 @@ def test_a_run_explains_itself_and_a_changed_byte_is_named(project: Callable[[st
     assert f"{metrics['best']:.3f}" in lineage
     assert f"{metrics['seed']:.3f}" in lineage
     # Every line that the seed had not has its edit, and every edit its gate
-    new = [line for line in blame.splitlines() if line.startswith("[") and re.match(r"\[\d+\] +\d+(  |$)", line)]
+    new = [
+        line for line in blame.splitlines() if line.startswith("[") and re.match(r"\[\d+\] +\d+(  |$)", line)
+    ]
     assert new
     numbers = {line.split("]")[0] + "]" for line in new}
     told = [line for line in blame.splitlines() if line.startswith("[") and line not in new]
