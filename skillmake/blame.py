@@ -7,7 +7,7 @@ from pathlib import Path
 
 from skillmake.edits import Edit, apply_edits
 from skillmake.errors import DataError
-from skillmake.history import KINDS, Gated, History, Key
+from skillmake.history import KINDS, Gated, History, Key, Made
 from skillmake.lineage import ancestry, gate_of
 from skillmake.runs import DELIVERED
 from skillmake.state import VersionNote
@@ -15,11 +15,15 @@ from skillmake.state import VersionNote
 
 @dataclass(frozen=True)
 class Origin:
-    """What brought a line. No note: it was changed by hand; no edit: no single edit explains it."""
+    """What brought a line. No note: it was changed by hand; no edit: no single edit explains it.
+
+    `made`: where a text was written that came through no gate of a step.
+    """
 
     note: VersionNote | None
     gate: Gated | None = None
     edit: Edit | None = None
+    made: Made | None = None
 
     @property
     def is_seed(self) -> bool:
@@ -118,8 +122,9 @@ def _stages(history: History, note: VersionNote, path: str, before: str) -> Iter
             text = result.text
             yield text, Origin(note, gate, edit)
     # What the edits leave unexplained: a rewrite, a consolidated appendix, a version without a gate
-    files = history.files(note.kind, note.digest) or {}
-    yield files.get(path, ""), Origin(note, gate, applied[0] if len(applied) == 1 else None)
+    after = (history.files(note.kind, note.digest) or {}).get(path, "")
+    made = next((m for m in history.made if gate is None and (m.path, m.text) == (path, after)), None)
+    yield after, Origin(note, gate, applied[0] if len(applied) == 1 else None, made)
 
 
 def _carried_over(old: Sequence[Line], text: str, origin: Origin) -> list[Line]:

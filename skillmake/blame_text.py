@@ -42,6 +42,9 @@ def _told(history: History, name: str, origin: Origin, all_calls: bool) -> list[
     ]
     if origin.gate is None:
         rows.append(("why", note.description or note.source))
+        if origin.made is not None:
+            rows.append(("artefact", origin.made.artefact))
+            rows.append(("teacher", _calls(origin.made.calls, all_calls)))
     else:
         rows += _evidence(proposed_by(history, origin.gate), origin.gate, origin.edit, all_calls)
     head = _edit(origin.edit) if origin.edit else "no single edit: the version as a whole"

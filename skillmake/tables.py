@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from io import StringIO
-from typing import Any
+from typing import Any, Literal
 
 WIDTH = 110
 
@@ -14,7 +14,8 @@ def table_text(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]
 
     table = Table()
     for place, column in enumerate(columns):
-        table.add_column(column, justify="right" if place >= left else "left", no_wrap=not place)
+        justify: Literal["left", "right"] = "right" if place >= left else "left"
+        table.add_column(column, justify=justify, no_wrap=not place, overflow="fold")
     for row in rows:
         table.add_row(*(Text(cell) for cell in row))
     return f"{title}\n{rendered(table)}"

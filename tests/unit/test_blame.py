@@ -89,7 +89,9 @@ def test_the_story_of_a_line(run: SmallRun) -> None:
     assert "cases p1, p2 (pack)" in told["1"]
     assert "gate accept (confirmed): W 9, L 1 of 12 units, e 9.50" in told["2"]
     assert "teacher calls teach-alpha candidate calls new-alpha baseline calls old-alpha" in told["2"]
-    assert told["4"].endswith("why guidance in alpha/SKILL.md")
+    assert told["4"].endswith(
+        "why guidance in alpha/SKILL.md artefact e01/end/momentum.json teacher calls guide"
+    )
 
 
 def test_a_carried_candidate_has_the_cases_and_calls_of_the_step_that_made_it(run: SmallRun) -> None:
