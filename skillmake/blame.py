@@ -7,18 +7,23 @@ from pathlib import Path
 
 from skillmake.edits import Edit, apply_edits
 from skillmake.errors import DataError
-from skillmake.history import KINDS, Gated, History, Key
+from skillmake.history import KINDS, Gated, History, Key, Made
 from skillmake.lineage import ancestry, gate_of
+from skillmake.runs import DELIVERED
 from skillmake.state import VersionNote
 
 
 @dataclass(frozen=True)
 class Origin:
-    """What brought a line. No note: it was changed by hand; no edit: no single edit explains it."""
+    """What brought a line. No note: it was changed by hand; no edit: no single edit explains it.
+
+    `made`: where a text was written that came through no gate of a step.
+    """
 
     note: VersionNote | None
     gate: Gated | None = None
     edit: Edit | None = None
+    made: Made | None = None
 
     @property
     def is_seed(self) -> bool:
@@ -56,9 +61,11 @@ def blame_file(history: History, file: Path, text: str) -> Blame:
 def _place(file: Path) -> tuple[str, str, str | None]:
     """Kind, path in its version, and digest where the file lies in a version's directory."""
     parts = file.resolve().parts
-    for at in range(len(parts) - 3):
-        if parts[at] == "versions" and parts[at + 1] in KINDS:
+    for at in range(len(parts) - 1):
+        if parts[at] == "versions" and parts[at + 1] in KINDS and len(parts) > at + 3:
             return parts[at + 1], "/".join(parts[at + 3 :]), parts[at + 2]
+        if parts[at] == DELIVERED["prompts"]:
+            return "prompts", "/".join(parts[at + 1 :]), None
     return "skills", "/".join(parts[-2:]), None
 
 
@@ -115,8 +122,9 @@ def _stages(history: History, note: VersionNote, path: str, before: str) -> Iter
             text = result.text
             yield text, Origin(note, gate, edit)
     # What the edits leave unexplained: a rewrite, a consolidated appendix, a version without a gate
-    files = history.files(note.kind, note.digest) or {}
-    yield files.get(path, ""), Origin(note, gate, applied[0] if len(applied) == 1 else None)
+    after = (history.files(note.kind, note.digest) or {}).get(path, "")
+    made = next((m for m in history.made if gate is None and (m.path, m.text) == (path, after)), None)
+    yield after, Origin(note, gate, applied[0] if len(applied) == 1 else None, made)
 
 
 def _carried_over(old: Sequence[Line], text: str, origin: Origin) -> list[Line]:

@@ -6,12 +6,13 @@ from textwrap import fill
 from skillmake.blame import Blame, Origin, proposed_by
 from skillmake.edits import Edit
 from skillmake.history import Gated, History
+from skillmake.tables import WIDTH
 
 SHORT_KEY = 12
 SHOWN_CALLS = 6
 
 
-def blame_text(history: History, blame: Blame, width: int, *, all_calls: bool) -> str:
+def blame_text(history: History, blame: Blame, *, all_calls: bool) -> str:
     """`all_calls`: every key of a call in full, instead of the first few by their prefixes."""
     kind, digest = blame.version
     origins = list(dict.fromkeys(line.origin for line in blame.lines))
@@ -28,11 +29,11 @@ def blame_text(history: History, blame: Blame, width: int, *, all_calls: bool) -
     if any(o.note is None for o in origins):
         out.append(f"hand: changed by hand since version {digest}, in no version of the run")
     for origin in numbered:
-        out += ["", *_told(history, names[origin], origin, width, all_calls)]
+        out += ["", *_told(history, names[origin], origin, all_calls)]
     return "\n".join(out) + "\n"
 
 
-def _told(history: History, name: str, origin: Origin, width: int, all_calls: bool) -> list[str]:
+def _told(history: History, name: str, origin: Origin, all_calls: bool) -> list[str]:
     note = origin.note
     assert note is not None
     rows = [
@@ -41,17 +42,20 @@ def _told(history: History, name: str, origin: Origin, width: int, all_calls: bo
     ]
     if origin.gate is None:
         rows.append(("why", note.description or note.source))
+        if origin.made is not None:
+            rows.append(("artefact", origin.made.artefact))
+            rows.append(("teacher", _calls(origin.made.calls, all_calls)))
     else:
         rows += _evidence(proposed_by(history, origin.gate), origin.gate, origin.edit, all_calls)
     head = _edit(origin.edit) if origin.edit else "no single edit: the version as a whole"
     label = max(len(key) for key, _ in rows)
-    return [_wrapped(f"{name} ", head, width)] + [_wrapped(f"    {k:<{label}}  ", v, width) for k, v in rows]
+    return [_wrapped(f"{name} ", head)] + [_wrapped(f"    {k:<{label}}  ", v) for k, v in rows]
 
 
-def _wrapped(label: str, text: str, width: int) -> str:
+def _wrapped(label: str, text: str) -> str:
     return fill(
         " ".join(text.split()),
-        width,
+        WIDTH,
         initial_indent=label,
         subsequent_indent=" " * len(label),
         break_long_words=False,

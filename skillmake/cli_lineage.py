@@ -45,11 +45,10 @@ def lineage(
     from skillmake.history import read_history
     from skillmake.lineage import find_version, lineage_text, one_kind
     from skillmake.runs import find_run
-    from skillmake.terminal import output_width
 
     history = read_history(find_run(run))
     kind, digest = one_kind(find_version(history, version))
-    typer.echo(lineage_text(history, kind, digest, output_width()), nl=False)
+    typer.echo(lineage_text(history, kind, digest), nl=False)
 
 
 def blame(
@@ -62,14 +61,11 @@ def blame(
     from skillmake.blame_text import blame_text
     from skillmake.history import read_history
     from skillmake.runs import find_run, read_text, run_of
-    from skillmake.terminal import output_width
 
     text = read_text(file)
     own_run = run_of(file) if run is None else None
     history = read_history(own_run or find_run(run))
-    typer.echo(
-        blame_text(history, blame_file(history, file, text), output_width(), all_calls=calls), nl=False
-    )
+    typer.echo(blame_text(history, blame_file(history, file, text), all_calls=calls), nl=False)
 
 
 def diff(
@@ -82,7 +78,6 @@ def diff(
     from skillmake.compare import compare_text
     from skillmake.history import read_history
     from skillmake.runs import find_run
-    from skillmake.terminal import output_width
 
     history = read_history(find_run(run))
-    typer.echo(compare_text(history, one, other, output_width(), unified=unified), nl=False)
+    typer.echo(compare_text(history, one, other, unified=unified), nl=False)

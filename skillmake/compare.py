@@ -7,13 +7,13 @@ from skillmake.errors import DataError
 from skillmake.history import KINDS, History
 from skillmake.lineage import find_version
 from skillmake.slow import Validation
-from skillmake.terminal import rendered
+from skillmake.tables import WIDTH, rendered, share, table_text
 
 CONTEXT = 3
 Row = tuple[str, str, str]  # the old line, a sign, the new line
 
 
-def compare_text(history: History, one: str, other: str, width: int, *, unified: bool) -> str:
+def compare_text(history: History, one: str, other: str, *, unified: bool) -> str:
     """Texts of versions `one` and `other` (see `find_version`) that differ, then the accuracy of both.
 
     Raises DataError when they are not of one kind, or when the run has not kept the text of one.
@@ -29,10 +29,10 @@ def compare_text(history: History, one: str, other: str, width: int, *, unified:
             lines = unified_diff(before, after, f"{a}/{path}", f"{b}/{path}", lineterm="", n=CONTEXT)
             out += [f"{line}\n" for line in lines]
         else:
-            out.append(_side_by_side(path, before, after, (a, b), width))
+            out.append(_side_by_side(path, before, after, (a, b)))
     if not changed:
         out.append("\nThe texts are the same.\n")
-    return "".join(out) + "\n" + _accuracy(history, kind, a, b, width)
+    return "".join(out) + "\n" + _accuracy(history, kind, a, b)
 
 
 def _same_kind(history: History, one: str, other: str) -> tuple[str, tuple[str, str]]:
@@ -78,10 +78,11 @@ def side_by_side(old: list[str], new: list[str]) -> Iterator[Row | None]:
                 yield left or "", sign, right or ""
 
 
-def _side_by_side(path: str, old: list[str], new: list[str], digests: tuple[str, str], width: int) -> str:
+def _side_by_side(path: str, old: list[str], new: list[str], digests: tuple[str, str]) -> str:
     from rich.table import Table
+    from rich.text import Text
 
-    table = Table(title=path, title_justify="left", width=width)
+    table = Table(width=WIDTH)
     table.add_column(digests[0], ratio=1, overflow="fold")
     table.add_column("", width=1)
     table.add_column(digests[1], ratio=1, overflow="fold")
@@ -89,30 +90,23 @@ def _side_by_side(path: str, old: list[str], new: list[str], digests: tuple[str,
         if row is None:
             table.add_section()
         else:
-            table.add_row(*row)
-    return rendered(table, width)
+            table.add_row(*map(Text, row))
+    return f"{path}\n{rendered(table)}"
 
 
-def _accuracy(history: History, kind: str, a: str, b: str, width: int) -> str:
-    from rich.table import Table
-
+def _accuracy(history: History, kind: str, a: str, b: str) -> str:
     left, right = _comparable(history, kind, a, b)
     if left is None and right is None:
         return "Neither version was measured on full validation.\n"
-    table = Table(title="Accuracy on full validation", title_justify="left")
-    table.add_column("task type")
-    for name in (a, b, "change"):
-        table.add_column(name, justify="right")
     before, after = (dict(side.by_type) if side else {} for side in (left, right))
-    for name in sorted({*before, *after}):
-        table.add_row(name, *_cells(before.get(name), after.get(name)))
-    table.add_row("all", *_cells(*(None if side is None else side.accuracy for side in (left, right))))
+    rows = [(name, *_cells(before.get(name), after.get(name))) for name in sorted({*before, *after})]
+    rows.append(("all", *_cells(*(None if side is None else side.accuracy for side in (left, right)))))
     beside = "prompts" if kind == "skills" else "skills"
     with_ = [getattr(side, beside) for side in (left, right) if side]
     warning = (
         f"They were measured with different {beside}: {', '.join(with_)}.\n" if len(set(with_)) > 1 else ""
     )
-    return rendered(table, width) + warning
+    return table_text("Accuracy on full validation", ("task type", a, b, "change"), rows) + warning
 
 
 def _comparable(history: History, kind: str, a: str, b: str) -> tuple[Validation | None, Validation | None]:
@@ -128,8 +122,4 @@ def _comparable(history: History, kind: str, a: str, b: str) -> tuple[Validation
 
 def _cells(before: float | None, after: float | None) -> tuple[str, str, str]:
     change = "-" if before is None or after is None else f"{after - before:+.3f}"
-    return _share(before), _share(after), change
-
-
-def _share(value: float | None) -> str:
-    return "-" if value is None else f"{value:.3f}"
+    return share(before), share(after), change

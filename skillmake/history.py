@@ -25,6 +25,7 @@ from skillmake.state import Best, State, VersionNote
 from skillmake.texts import Texts, Version
 
 KINDS = ("skills", "prompts")
+MADE = {"path", "text", "calls"}
 Key = tuple[str, str]  # kind and digest of a version
 
 
@@ -47,6 +48,16 @@ class Gated:
 
 
 @dataclass(frozen=True)
+class Made:
+    """A text that was made without a candidate, as momentum is: in which artefact, and by which calls."""
+
+    artefact: str
+    path: str
+    text: str
+    calls: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class History:
     """What a run says of its versions.
 
@@ -59,6 +70,7 @@ class History:
     returns: Sequence[VersionNote]
     versions: Mapping[Key, Version]
     gates: Sequence[Gated]
+    made: Sequence[Made]
     validations: Sequence[Validation]
     best: Best
     ends: Mapping[int, Mapping[str, str]]
@@ -81,6 +93,7 @@ class _Collected:
     versions: dict[Key, Version] = field(default_factory=dict)
     places: dict[Key, str] = field(default_factory=dict)
     gates: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
+    made: list[Made] = field(default_factory=list)
     validations: list[Validation] = field(default_factory=list)
     steps: dict[str, int] = field(default_factory=dict)
     ends: dict[int, dict[str, str]] = field(default_factory=dict)
@@ -104,6 +117,7 @@ def read_history(run_dir: Path) -> History:
         returns=[note for note in told if notes[note.kind, note.digest] is not note],
         versions=_with_rebuilt(found.versions, notes.values(), gates),
         gates=gates,
+        made=found.made,
         validations=[*_seed_validation(run_dir), *found.validations],
         best=_as(Best, found.state["best"], run_dir),
         ends=found.ends,
@@ -121,6 +135,8 @@ def _collect(found: _Collected, name: str, path: Path, value: Any) -> None:
                 found.ends[epoch] = {"skills": texts.skills.digest, "prompts": texts.prompts.digest}
         elif is_kind(each, GateResult) and each["decision"] is not None:
             found.gates.append((name, each))
+        elif each.keys() >= MADE and not is_kind(each, Candidate):
+            found.made.append(Made(name, each["path"], each["text"], tuple(each["calls"])))
         elif is_kind(each, Validation):
             found.validations.append(_as(Validation, each, path))
         elif is_kind(each, State):

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from skillmake.errors import DataError
 from skillmake.history import KINDS, Gated, History, Key
 from skillmake.state import VersionNote
-from skillmake.terminal import rendered
+from skillmake.tables import share, table_text
 
-COLUMNS = ("version", "epoch", "step", "source", "action", "W", "L", "units", "e", "validation")
+COLUMNS = ("version", "source", "action", "epoch", "step", "W", "L", "units", "e", "validation")
+LEFT = 3
 
 
 def find_version(history: History, name: str) -> dict[str, str]:
@@ -90,27 +91,22 @@ def gates_of(history: History, note: VersionNote) -> list[Gated]:
     return [gate for path in changed if (gate := gate_of(history, note, path)) is not None]
 
 
-def lineage_text(history: History, kind: str, digest: str, width: int) -> str:
+def lineage_text(history: History, kind: str, digest: str) -> str:
     """The ancestry as a table, the version first and the seed last, and where the version came back."""
-    from rich.table import Table
-
-    chain = ancestry(history, kind, digest)
-    table = Table(title=f"Run {history.run}: {kind} version {digest}", title_justify="left")
-    for name in COLUMNS:
-        table.add_column(name, justify="left" if name in ("version", "source", "action") else "right")
-    for note in chain:
+    rows = []
+    for note in ancestry(history, kind, digest):
         gates = gates_of(history, note)
-        accuracy = ", ".join(f"{v.accuracy:.3f}" for v in history.measured(kind, note.digest)) or "-"
-        place = (note.digest, str(note.epoch), str(note.step), _source(note, gated=bool(gates)))
-        evidence = [_evidence(gate) for gate in gates] or [("-",) * 5]
-        for cells in evidence:
-            table.add_row(*place, *cells, accuracy)
+        measured = ", ".join(share(v.accuracy) for v in history.measured(kind, note.digest)) or share(None)
+        for action, *numbers in [_evidence(gate) for gate in gates] or [("-",) * 5]:
+            source = _source(note, gated=bool(gates))
+            rows.append([note.digest, source, action, str(note.epoch), str(note.step), *numbers, measured])
     again = [
         f"came back in epoch {note.epoch}, step {note.step}: {_source(note, gated=False)}\n"
         for note in history.returns
         if (note.kind, note.digest) == (kind, digest)
     ]
-    return rendered(table, width) + "".join(again)
+    title = f"Run {history.run}: {kind} version {digest}"
+    return table_text(title, COLUMNS, rows, LEFT) + "".join(again)
 
 
 def _source(note: VersionNote, *, gated: bool) -> str:

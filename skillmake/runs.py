@@ -11,6 +11,7 @@ from skillmake.config.load import load_config
 from skillmake.errors import DataError
 
 RUNS = "runs"
+DELIVERED = {"skills": "skills", "prompts": "prompts-delivered"}  # folders of the best version, by kind
 NOT_ARTEFACTS = ("log", "versions")
 
 

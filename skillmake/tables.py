@@ -2,24 +2,32 @@
 
 from collections.abc import Sequence
 from io import StringIO
+from typing import Any, Literal
 
 WIDTH = 110
 
 
-def table_text(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A title line and a table; the first column is to the left, the others to the right."""
-    from rich.console import Console
+def table_text(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> str:
+    """A title line and a table; the first `left` columns are to the left, the others to the right."""
     from rich.table import Table
     from rich.text import Text
 
     table = Table()
     for place, column in enumerate(columns):
-        table.add_column(column, justify="right" if place else "left", no_wrap=not place)
+        justify: Literal["left", "right"] = "right" if place >= left else "left"
+        table.add_column(column, justify=justify, no_wrap=not place, overflow="fold")
     for row in rows:
         table.add_row(*(Text(cell) for cell in row))
+    return f"{title}\n{rendered(table)}"
+
+
+def rendered(part: Any) -> str:
+    """A rich renderable as plain text of WIDTH, without colours wherever it goes."""
+    from rich.console import Console
+
     out = StringIO()
-    Console(file=out, width=WIDTH).print(table)
-    return f"{title}\n{out.getvalue()}"
+    Console(file=out, width=WIDTH, color_system=None).print(part)
+    return out.getvalue()
 
 
 def share(value: float | None) -> str:

@@ -17,13 +17,12 @@ from skillmake.artifacts import STAMP_KEYS, Model, canonical, digest, sha256
 from skillmake.candidate import Candidate
 from skillmake.history import KINDS
 from skillmake.rollout import Rollout
-from skillmake.runs import artefact_files, is_kind, objects
+from skillmake.runs import DELIVERED, artefact_files, is_kind, objects
 from skillmake.slow import BestReport, Validation
 from skillmake.state import Best, VersionNote
 from skillmake.texts import Texts, Version
 
 METRICS = "metrics.json"
-DELIVERED = "skills"
 
 
 @dataclass(frozen=True)
@@ -62,7 +61,7 @@ class _Facts:
     named: dict[tuple[str, str], str] = field(default_factory=dict)
     parents: dict[tuple[str, str], str] = field(default_factory=dict)
     notes: dict[tuple[str, str], str | None] = field(default_factory=dict)
-    bests: dict[str, str] = field(default_factory=dict)
+    bests: dict[str, dict[str, str]] = field(default_factory=dict)
     texts: int = 0
     wrong: list[Mismatch] = field(default_factory=list)
 
@@ -74,14 +73,14 @@ def verify(run_dir: Path) -> Report:
     facts = _Facts()
     for path in artefact_files(folder):
         _read(facts, path.relative_to(root).as_posix(), path)
-    delivered = _read_metrics(facts, root, run)
+    delivered = _delivered(facts) if _read_metrics(facts, root, run) else {}
     directories = [path for kind in KINDS for path in sorted((folder / "versions" / kind).glob("*/"))]
     found = [
         *facts.wrong,
         *_stamps(facts, root),
         *_directories(facts, directories, folder / "versions", root),
         *_names(facts),
-        *(_delivered(facts, root) if delivered else ()),
+        *_changed_since_delivery(delivered, root),
     ]
     named_files = {name for name, _ in facts.stamps}
     checked = (
@@ -92,7 +91,7 @@ def verify(run_dir: Path) -> Report:
         (len(facts.named), "versions that artefacts name"),
         (len(facts.parents), "skill texts that candidates were made from"),
         (len(facts.notes), "version notes and their parents"),
-        (len(list((root / DELIVERED).rglob("SKILL.md"))) if delivered else 0, "delivered skills"),
+        (len(delivered), "delivered files against the best version"),
     )
     unvouched = tuple(name for name in facts.artefacts if name not in named_files)
     return Report(checked, unvouched, tuple(sorted(set(found), key=lambda m: (m.path, m.expected))))
@@ -142,7 +141,7 @@ def _note(facts: _Facts, name: str, each: dict[str, Any]) -> None:
     elif is_kind(each, Candidate) and (candidate := _valid(facts, name, Candidate, each)):
         facts.parents.setdefault((candidate.path, candidate.parent), name)
     elif is_kind(each, BestReport) and (report := _valid(facts, name, BestReport, each)):
-        facts.bests[name] = report.best.skills
+        facts.bests[name] = {"skills": report.best.skills, "prompts": report.best.prompts}
     elif any(is_kind(each, model) for model in (Rollout, Validation, Best)):
         for kind in KINDS:
             facts.named.setdefault((kind, str(each[kind])), name)
@@ -221,13 +220,20 @@ def _names(facts: _Facts) -> Iterator[Mismatch]:
             )
 
 
-def _delivered(facts: _Facts, root: Path) -> Iterator[Mismatch]:
-    """The delivered skills against the best version that the metrics were made from."""
+def _delivered(facts: _Facts) -> dict[str, str]:
+    """Delivered files with the texts of the best version that the metrics were made from."""
     sources = {source for (source, _), holders in facts.stamps.items() if METRICS in holders}
-    for best in (facts.bests[source] for source in sorted(sources & facts.bests.keys())):
-        version = facts.versions.get(("skills", best))
-        for path, text in version.files.items() if version else ():
-            file = root / DELIVERED / path
-            found = f"sha256 {sha256(file.read_bytes())}" if file.is_file() else "no such file"
-            if found != f"sha256 {sha256(text)}":
-                yield Mismatch(f"{DELIVERED}/{path}", f"sha256 {sha256(text)}", found, f"best version {best}")
+    out: dict[str, str] = {}
+    for source in sorted(sources & facts.bests.keys()):
+        for kind, version in facts.bests[source].items():
+            known = facts.versions.get((kind, version))
+            out |= {f"{DELIVERED[kind]}/{path}": text for path, text in known.files.items()} if known else {}
+    return out
+
+
+def _changed_since_delivery(delivered: dict[str, str], root: Path) -> Iterator[Mismatch]:
+    for name, text in delivered.items():
+        path = root / name
+        found = f"sha256 {sha256(path.read_bytes())}" if path.is_file() else "no such file"
+        if found != f"sha256 {sha256(text)}":
+            yield Mismatch(name, f"sha256 {sha256(text)}", found, "the best version")

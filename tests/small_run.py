@@ -8,7 +8,7 @@ a line of guidance into alpha.
 from collections.abc import Sequence
 from pathlib import Path
 
-from skillmake.artifacts import canonical, sha256, write_text
+from skillmake.artifacts import Artifact, canonical, sha256, write_text
 from skillmake.benchmark import Benchmark, Split
 from skillmake.candidate import Candidate
 from skillmake.config.models import Slow
@@ -44,6 +44,14 @@ FIRST = (
 )
 OF_BETA = (Edit(op="add", section="Rules", text="- Guess.", reason="a hunch"),)
 CARRIED = (Edit(op="add", anchor="- Look twice.", text="- Look thrice.", reason="still haste"),)
+
+
+class Guided(Artifact):
+    """The shape of every artefact in which a text is made without a candidate."""
+
+    path: str
+    text: str
+    calls: tuple[str, ...]
 
 
 class SmallRun:
@@ -157,17 +165,20 @@ class SmallRun:
         self._write_both("e01/end/probation_state.json", "e01/end/probation_texts.json")
         guided = self.texts.skills.files[ALPHA] + "\nKeep calm.\n"
         self.texts = self.texts.with_skill(ALPHA, guided, "momentum of epoch 1")
+        self.write("e01/end/momentum.json", Guided(path=ALPHA, text=guided, calls=("guide",)))
         note = version_note(self.texts.skills, 1, 3, "guidance in alpha/SKILL.md")
         versions = (*self.state.versions, note)
         self.state = self.state.model_copy(update={"epoch": 1, "best": self.best.best, "versions": versions})
         self._write_both("e01/end/state.json", "e01/end/texts.json")
 
     def deliver(self) -> None:
-        """Version directories, the delivered skills, and metrics made from the best version."""
+        """Version directories, what is delivered, and metrics made from the best version."""
         for name, text in version_files(self._all, self.state).items():
             write_text(self.folder / "versions" / name, text)
-        for name, text in self.best.texts.skills.files.items():
-            write_text(self.root / "skills" / name, text)
+        texts = self.best.texts
+        for folder, version in (("skills", texts.skills), ("prompts-delivered", texts.prompts)):
+            for name, text in version.files.items():
+                write_text(self.root / folder / name, text)
         names = ("e01/end/texts.json", "e01/end/best.json")
         sources = {f"runs/{self.folder.name}/{n}": sha256((self.folder / n).read_bytes()) for n in names}
         write_text(self.root / "metrics.json", canonical({"derived_from": sources, "made_by": {}}))

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -43,8 +44,12 @@ class Project:
     def params(self, value: dict[str, object]) -> None:
         (self.root / "params.yaml").write_text(yaml.safe_dump(value))
 
+    def values(self) -> dict[str, Any]:
+        value: dict[str, Any] = yaml.safe_load((self.root / "params.yaml").read_text())
+        return value
+
     def change(self, section: str, **values: object) -> None:
-        value = yaml.safe_load((self.root / "params.yaml").read_text())
+        value = self.values()
         value[section] = {**value.get(section, {}), **values}
         self.params(value)
 

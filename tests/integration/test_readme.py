@@ -18,6 +18,10 @@ ELSEWHERE = {
         "test_importer"
     ),
     "skillmake result": "test_cli",
+    "skillmake verify runs/main": "test_lineage_of_a_run",
+    "skillmake lineage best": "test_lineage_of_a_run",
+    "skillmake blame skills/intent/SKILL.md": "test_lineage_of_a_run",
+    "skillmake diff seed best": "test_lineage_of_a_run",
     "dvc repro": "test_dvc",
     "dvc exp run -S gate.n_max=20": "test_dvc",
     "dvc exp show": "test_dvc",

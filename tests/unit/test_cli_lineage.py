@@ -55,7 +55,7 @@ def test_verify_names_the_path_and_exits_with_1(
     assert "artefacts" in out
     assert "agree" not in out
     assert err.startswith(f"skillmake: runs/small: 1 mismatch\n  skills/{BETA}: expected sha256 ")
-    assert "found no such file (best version " in err
+    assert "found no such file (the best version" in err
 
 
 def test_lineage_blame_and_diff_take_the_run_of_params_yaml(

@@ -81,7 +81,7 @@ def test_a_version_that_came_back_keeps_its_first_story_and_says_so(run: SmallRu
     run.write("e02/end/state.json", later)
     history = read_history(run.folder)
     assert [note.source for note in ancestry(history, "skills", SEED.skills.digest)] == ["seed"]
-    text = lineage_text(history, "skills", SEED.skills.digest, 110)
+    text = lineage_text(history, "skills", SEED.skills.digest)
     assert text.endswith("came back in epoch 2, step 4: rollback of all (harm)\n")
 
 
@@ -93,11 +93,11 @@ def test_a_broken_chain_is_named(run: SmallRun, history: History) -> None:
 
 def test_the_table_shows_evidence_and_accuracy(history: History) -> None:
     kind, digest = one_kind(find_version(history, "best"))
-    lines = lineage_text(history, kind, digest, 110).splitlines()
+    lines = lineage_text(history, kind, digest).splitlines()
     cells = [[cell.strip() for cell in line.split("│")[1:-1]] for line in lines if line.startswith("│")]
-    assert cells[0] == [digest, "1", "3", "step 3: alpha", "accept", "8", "1", "12", "8.50", "0.500"]
-    assert cells[1][3:] == ["step 1: beta", "accept_provisional", "3", "1", "12", "3.50", "-"]
-    assert cells[-1] == [SEED.skills.digest, "0", "0", "seed", "-", "-", "-", "-", "-", "0.375"]
+    assert cells[0] == [digest, "step 3: alpha", "accept", "1", "3", "8", "1", "12", "8.50", "0.500"]
+    assert cells[1][1:] == ["step 1: beta", "accept_provisional", "1", "1", "3", "1", "12", "3.50", "-"]
+    assert cells[-1] == [SEED.skills.digest, "seed", "-", "0", "0", "-", "-", "-", "-", "0.375"]
 
 
 # --- names of versions ----------------------------------------------------------------
@@ -151,7 +151,7 @@ def test_an_artefact_that_was_spoilt_is_an_error(run: SmallRun) -> None:
 # --- diff -----------------------------------------------------------------------------
 def test_a_unified_diff_and_the_accuracy_of_both(run: SmallRun, history: History) -> None:
     best, seed = run.best.best.skills, SEED.skills.digest
-    text = compare_text(history, "seed", best[:8], 110, unified=True)
+    text = compare_text(history, "seed", best[:8], unified=True)
     assert text.startswith(f"Run small: skills version {seed} (seed) against {best} ({best[:8]})\n")
     diff = text[text.index("---") : text.index("Accuracy")]
     assert [line for line in diff.splitlines() if line[:1] in "+-" and line.strip("+-")] == [
@@ -192,7 +192,7 @@ def test_side_by_side_marks_what_goes_comes_and_changes() -> None:
 def test_markup_in_a_skill_is_shown_as_it_is(run: SmallRun) -> None:
     odd = run.texts.with_skill(ALPHA, "[bold]x[/bold] :smile:\n", "odd")
     run.write("e02/end/texts.json", odd)
-    text = compare_text(read_history(run.folder), "epoch:1", "epoch:2", 110, unified=False)
+    text = compare_text(read_history(run.folder), "epoch:1", "epoch:2", unified=False)
     assert "[bold]x[/bold] :smile:" in text
     assert "0.500" not in text
     assert "Neither version was measured" in text
@@ -201,17 +201,17 @@ def test_markup_in_a_skill_is_shown_as_it_is(run: SmallRun) -> None:
 def test_a_last_line_without_newline_is_a_difference(run: SmallRun) -> None:
     cut = run.texts.with_skill(ALPHA, run.texts.skills.files[ALPHA].removesuffix("\n"), "cut")
     run.write("e02/end/texts.json", cut)
-    text = compare_text(read_history(run.folder), "epoch:1", "epoch:2", 110, unified=True)
+    text = compare_text(read_history(run.folder), "epoch:1", "epoch:2", unified=True)
     assert "+\\ No newline at end of file" in text
 
 
 def test_the_same_version_twice_has_no_difference(history: History) -> None:
-    assert "The texts are the same." in compare_text(history, "seed", "epoch:0", 110, unified=False)
+    assert "The texts are the same." in compare_text(history, "seed", "epoch:0", unified=False)
 
 
 def test_versions_of_different_kinds_are_not_compared(history: History) -> None:
     with pytest.raises(DataError, match=r"is a version of the skills, .* one of the prompts"):
-        compare_text(history, SEED.skills.digest, SEED.prompts.digest, 110, unified=False)
+        compare_text(history, SEED.skills.digest, SEED.prompts.digest, unified=False)
 
 
 def test_accuracies_with_the_same_prompts_are_compared_where_there_are_such(
@@ -223,8 +223,8 @@ def test_accuracies_with_the_same_prompts_are_compared_where_there_are_such(
         return Validation(skills=skills, prompts=prompts, accuracy=accuracy, by_type={}, rows=())
 
     both = [measured(seed, "p", 0.1), measured(best, "q", 0.2), measured(best, "p", 0.3)]
-    text = compare_text(replace(history, validations=both), "seed", "best", 110, unified=True)
+    text = compare_text(replace(history, validations=both), "seed", "best", unified=True)
     assert "+0.200" in text
     assert "different prompts" not in text
-    text = compare_text(replace(history, validations=both[:2]), "seed", "best", 110, unified=True)
+    text = compare_text(replace(history, validations=both[:2]), "seed", "best", unified=True)
     assert "They were measured with different prompts: p, q." in text

@@ -38,7 +38,7 @@ def test_a_run_that_is_whole_has_no_mismatch_and_its_counts_are_right(run: Small
     assert counts["artefacts"] == len(files) + 1  # metrics.json
     assert counts["version directories"] == len(list((run.folder / "versions").glob("*/*"))) == 6
     assert counts["version notes and their parents"] == 7
-    assert counts["delivered skills"] == 2
+    assert counts["delivered files against the best version"] == 3
     assert report.unvouched == ("metrics.json",)
 
 
@@ -160,9 +160,10 @@ def test_a_lost_version_and_a_wrong_note_are_named(run: SmallRun) -> None:
     ]
 
 
-def test_a_delivered_skill_is_the_best_versions(run: SmallRun) -> None:
+def test_what_is_delivered_is_the_best_version(run: SmallRun) -> None:
     (run.root / "skills" / ALPHA).write_text("by hand")
-    assert wrong(run) == [f"skills/{ALPHA}"]
+    (run.root / "prompts-delivered" / "system.md").unlink()
+    assert wrong(run) == ["prompts-delivered/system.md", f"skills/{ALPHA}"]
 
 
 def test_what_another_run_delivered_is_not_this_runs_business(run: SmallRun) -> None:
