@@ -17,6 +17,10 @@ ELSEWHERE = {
     "skillmake import configs/import/banking77.yaml TRAIN.csv TEST.csv --out build/banking77.jsonl": (
         "test_importer"
     ),
+    "skillmake import-tree CAPTIONS.json --questions QUESTIONS.csv --twins TWINS.json --out build/nextqa_tree": (
+        "test_import_tree"
+    ),
+    "snakemake --cores 8 --configfile configs/nextqa_tree.yaml": "test_tree_dag",
     "skillmake result": "test_cli",
     "dvc repro": "test_dvc",
     "dvc exp run -S gate.n_max=20": "test_dvc",
