@@ -17,7 +17,7 @@ ELSEWHERE = {
     "skillmake import configs/import/banking77.yaml TRAIN.csv TEST.csv --out build/banking77.jsonl": (
         "test_importer"
     ),
-    "skillmake import-tree CAPTIONS.json --questions QUESTIONS.csv --twins TWINS.json --out build/nextqa_tree": (
+    "skillmake import-tree CAPTIONS.json --questions ROWS.csv --twins TWINS.json --out build/nextqa_tree": (
         "test_import_tree"
     ),
     "snakemake --cores 8 --configfile configs/nextqa_tree.yaml": "test_tree_dag",
