@@ -14,6 +14,7 @@ from skillmake.llm.cost import Caps, Meter
 from skillmake.llm.local import LocalProvider, model_path
 from skillmake.llm.types import ChatRequest
 from skillmake.questions import load_questions
+from tests.films import write_films
 from tests.integration.conftest import ROOT, Project
 
 MODEL = "SmolLM2-135M-Instruct"
@@ -91,7 +92,10 @@ def test_every_shipped_configuration_trains_on_a_tiny_budget(
         "rehearsal": {"types": 2, "units_per_type": 12},
     }
     named = yaml.safe_load((ROOT / "configs" / config).read_text()) if config != "(default)" else {}
-    if named.get("data", {}).get("questions") != "rehearsal":
+    if named.get("agent", {}).get("environment") == "tree":
+        write_films(work.root / "films", 8)
+        tiny["data"] = {"questions": "films/questions.jsonl", "videos": "films/videos"}
+    elif named.get("data", {}).get("questions") != "rehearsal":
         tiny["data"] = {"questions": "few.jsonl"}
     (work.root / "tiny.yaml").write_text(yaml.safe_dump(tiny))
     chosen = [] if config == "(default)" else [f"configs/{config}"]

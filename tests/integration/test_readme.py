@@ -17,6 +17,10 @@ ELSEWHERE = {
     "skillmake import configs/import/banking77.yaml TRAIN.csv TEST.csv --out build/banking77.jsonl": (
         "test_importer"
     ),
+    "skillmake import-tree CAPTIONS.json --questions ROWS.csv --twins TWINS.json --out build/nextqa_tree": (
+        "test_import_tree"
+    ),
+    "snakemake --cores 8 --configfile configs/nextqa_tree.yaml": "test_tree_dag",
     "skillmake result": "test_cli",
     "skillmake verify runs/main": "test_lineage_of_a_run",
     "skillmake lineage best": "test_lineage_of_a_run",
