@@ -19,7 +19,7 @@ train: install
 	$(BIN)/skillmake result
 
 test: install check
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 check: install
 	$(BIN)/ruff check .
