@@ -35,8 +35,6 @@ def gate_candidate(
     baseline_rows: list[Prediction] = []
     candidate_rows: list[Prediction] = []
     draws = draws_of(config, state.step)
-    free = {unit.unit_id for unit in units} - set(candidate.pack_units)
-    fresh_left = len(free) > sum(map(len, ladder))
     decision = run_gate(
         ladder,
         drawing(agent, texts, draws, state.correctness, baseline_rows),
@@ -45,11 +43,7 @@ def gate_candidate(
         # What is known is the first draw: it bounds the wins only where there is no other.
         known=_known(agent, texts, state, units) if draws == range(1) else {},
         in_flight=agent.slots,
-        terms=Terms(
-            confirm_at=config.e_confirm if confirm_at is None else confirm_at,
-            prior=candidate.prior,
-            may_carry=fresh_left and candidate.steps_carried < config.carry_steps,
-        ),
+        terms=_terms(candidate, units, ladder, config, confirm_at),
     )
     used = {row.unit_id for row in decision.evidence}
     return GateResult(
@@ -59,6 +53,22 @@ def gate_candidate(
         baseline_rows=tuple(baseline_rows),
         # An outcome behind a stop was asked for, but the decision must not depend on it.
         candidate_rows=tuple(row for row in candidate_rows if row.unit_id in used),
+    )
+
+
+def _terms(
+    candidate: Candidate,
+    units: Sequence[Unit],
+    ladder: Sequence[Sequence[Unit]],
+    config: Gate,
+    confirm_at: float | None,
+) -> Terms:
+    """It may be carried on as long as units of the type are neither in its pack nor on its ladder."""
+    free = {unit.unit_id for unit in units} - set(candidate.pack_units)
+    return Terms(
+        confirm_at=config.e_confirm if confirm_at is None else confirm_at,
+        prior=candidate.prior,
+        may_carry=len(free) > sum(map(len, ladder)) and candidate.steps_carried < config.carry_steps,
     )
 
 
