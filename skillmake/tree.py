@@ -10,6 +10,7 @@ from pydantic import Field, ValidationError
 
 from skillmake.artifacts import Artifact, digest, read_json, sha256
 from skillmake.errors import DataError
+from skillmake.search import TextIndex
 
 LONGEST_CAPTION = 20_000  # characters; an hour of speech has three times that, and belongs into windows
 MOST_SHOWN = 20
@@ -65,6 +66,15 @@ class VideoTree(Artifact):
         nodes = [node for part in self._children.values() for node in part if not self.children(node.node_id)]
         nodes.sort(key=lambda node: (node.span, node.node_id))
         return [node for node in nodes if span is None or node.overlaps(span)]
+
+    @cached_property
+    def _captions(self) -> TextIndex:
+        return TextIndex([node.caption for node in self.leaves()])
+
+    def search(self, query: str, most: int) -> list[Node]:
+        """At most `most` leaves whose captions have a word of `query`, best first by BM25."""
+        leaves = self.leaves()
+        return [leaves[place] for place in self._captions.best(query, most)]
 
     def frames_below(self, node_id: str) -> list[str]:
         """Frame files of a node and of all below it, in order of time."""

@@ -13,7 +13,6 @@ from skillmake.config.models import Agent as AgentConfig
 from skillmake.errors import DataError
 from skillmake.llm.types import Message
 from skillmake.questions import Question
-from skillmake.similarity import cosine, tfidf
 from skillmake.tree import Forest, Node, VideoTree
 
 SNIPPET = 160  # characters of a caption in a list
@@ -147,11 +146,7 @@ class TreeContext:
         return ToolResult(f"{head}\n{node.caption or '(no caption)'}", nodes=(node_id,))
 
     def _search(self, query: str, limit: int = HITS) -> ToolResult:
-        nodes = self.tree.leaves()
-        own, *vectors = tfidf([query, *(node.caption for node in nodes)])
-        likeness = [round(cosine(own, vector), 9) for vector in vectors]
-        order = sorted(range(len(nodes)), key=lambda place: (-likeness[place], place))
-        hits = [nodes[place] for place in order[:limit] if likeness[place] > 0]
+        hits = self.tree.search(query, limit)
         if not hits:
             return ToolResult(f"No caption has a word of {query!r}. Try other words, or list_children.")
         return ToolResult("\n".join(self._line(node) for node in hits))
