@@ -158,9 +158,12 @@ def _refine(
     for use, reply in zip(wanted, replies, strict=True):
         response = run.count(reply)
         if response is None:
+            if use.result.images:
+                run.error += f" (pictures of {use.call.tool} {json.dumps(use.call.arguments)})"
             return
         if which == "extract":
-            use.result = replace(use.result, text=response.text)
+            # The verify prompt is about this text: the pictures are not sent and paid once more
+            use.result = replace(use.result, text=response.text, images=())
         else:
             use.verdict = response.text.strip()
 
