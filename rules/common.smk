@@ -78,10 +78,12 @@ def cfg(*keys):
         "models.student": CONFIG.models.student,
         "models.teacher": CONFIG.models.teacher,
         "models.judge": CONFIG.models.judge,
+        "models.vision": CONFIG.models.vision,
     }
     if "agent" in keys and CONFIG.agent.environment != "qa":
-        keys = (*keys, "data.videos")
-    if any(key in roles and roles[key].provider == "rehearsal" for key in keys):
+        keys = (*keys, "data.videos", "models.vision")
+    used = [roles[key] for key in keys if key in roles]
+    if any(model is not None and model.provider == "rehearsal" for model in used):
         keys = (*keys, "rehearsal")
     return canonical_line(pick(HASHED, keys))
 

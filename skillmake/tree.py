@@ -10,8 +10,17 @@ from pydantic import Field, ValidationError
 
 from skillmake.artifacts import Artifact, digest, read_json, sha256
 from skillmake.errors import DataError
+from skillmake.search import TextIndex
 
 LONGEST_CAPTION = 20_000  # characters; an hour of speech has three times that, and belongs into windows
+LARGEST_FRAME = 5_000_000  # bytes; eight of them are near to what endpoints take in one request
+# First bytes of the kinds of pictures that OpenAI's image parts may hold
+KINDS = {
+    "image/png": re.compile(rb"\x89PNG\r\n\x1a\n"),
+    "image/jpeg": re.compile(rb"\xff\xd8\xff"),
+    "image/gif": re.compile(rb"GIF8[79]a"),
+    "image/webp": re.compile(rb"RIFF....WEBP", re.DOTALL),
+}
 MOST_SHOWN = 20
 VIDEO_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 SLACK = 1e-6  # seconds: window bounds are sums of floats
@@ -65,6 +74,15 @@ class VideoTree(Artifact):
         nodes = [node for part in self._children.values() for node in part if not self.children(node.node_id)]
         nodes.sort(key=lambda node: (node.span, node.node_id))
         return [node for node in nodes if span is None or node.overlaps(span)]
+
+    @cached_property
+    def _captions(self) -> TextIndex:
+        return TextIndex([node.caption for node in self.leaves()])
+
+    def search(self, query: str, most: int) -> list[Node]:
+        """At most `most` leaves whose captions have a word of `query`, best first by BM25."""
+        leaves = self.leaves()
+        return [leaves[place] for place in self._captions.best(query, most)]
 
     def frames_below(self, node_id: str) -> list[str]:
         """Frame files of a node and of all below it, in order of time."""
@@ -147,11 +165,26 @@ def _node_problems(node: Node, tree: VideoTree, folder: Path) -> Iterator[str]:
             yield f"span {_seconds(node)} is outside of its parent {node.parent}, {_seconds(parent)}"
     if len(node.caption) > LONGEST_CAPTION:
         yield f"caption has {len(node.caption)} characters, at most {LONGEST_CAPTION}: use smaller windows"
-    for frame in node.frames:
-        if PurePosixPath(frame).is_absolute() or ".." in PurePosixPath(frame).parts:
-            yield f"frame {frame} must be a path inside of {folder}"
-        elif not (folder / frame).is_file():
-            yield f"frame {frame} is not there: no file {folder / frame}"
+    yield from (f"frame {frame} {problem}" for frame in node.frames for problem in _picture(frame, folder))
+
+
+def _picture(frame: str, folder: Path) -> Iterator[str]:
+    path = folder / frame
+    if PurePosixPath(frame).is_absolute() or ".." in PurePosixPath(frame).parts:
+        yield f"must be a path inside of {folder}"
+    elif not path.is_file():
+        yield f"is not there: no file {path}"
+    elif path.stat().st_size > LARGEST_FRAME:
+        yield f"has {path.stat().st_size} bytes, at most {LARGEST_FRAME}: make it smaller"
+    else:
+        with path.open("rb") as file:
+            if media_type(file.read(16)) is None:
+                yield "is no PNG, JPEG, GIF or WebP picture"
+
+
+def media_type(data: bytes) -> str | None:
+    """What kind of picture begins with these bytes; None for another file."""
+    return next((kind for kind, head in KINDS.items() if head.match(data)), None)
 
 
 def _circles(nodes: Mapping[str, Node]) -> Iterator[str]:

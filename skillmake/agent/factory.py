@@ -1,11 +1,13 @@
 """The student of a job or of a command, and its rollouts."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
+from functools import partial
 from pathlib import Path
 
 from skillmake.agent.environments.factory import make_environment
 from skillmake.agent.loop import Agent, Prediction, check_errors
+from skillmake.agent.vision import Vision
 from skillmake.config.models import Config
 from skillmake.job import Job
 from skillmake.llm.factory import make_client
@@ -15,13 +17,13 @@ from skillmake.texts import Texts
 
 @contextmanager
 def open_student(config: Config, *, cache_dir: Path, log_dir: Path, log_name: str) -> Iterator[Agent]:
-    """The agent with the student model of `config`; its connections are closed behind it."""
+    """The agent with the student and the vision model of `config`; their connections are closed behind it."""
     environment = make_environment(config.agent, videos(config))
-    client = make_client(config, "student", cache_dir=cache_dir, log_dir=log_dir, log_name=log_name)
-    try:
-        yield Agent(client, config.models.student, config.agent, environment)
-    finally:
-        client.close()
+    make = partial(make_client, config, cache_dir=cache_dir, log_dir=log_dir, log_name=log_name)
+    eyes = None if config.agent.environment == "qa" else config.models.vision
+    with closing(make("student")) as client, closing(make("vision")) if eyes else nullcontext() as seeing:
+        vision = Vision(seeing, eyes) if seeing and eyes else None
+        yield Agent(client, config.models.student, config.agent, environment, vision)
 
 
 def student(job: Job) -> AbstractContextManager[Agent]:
@@ -30,7 +32,7 @@ def student(job: Job) -> AbstractContextManager[Agent]:
 
 
 def videos(config: Config) -> Path:
-    """Folder of the videos; only rules of an environment that looks things up are given it."""
+    """Folder of the videos; like models.vision only given where the environment looks things up."""
     return Path() if config.agent.environment == "qa" else Path(config.data.videos)
 
 

@@ -1,6 +1,7 @@
 """The agent: runs of questions with given texts, graded; outcomes known by content are not asked again."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from skillmake.agent.environments.base import Context, Environment
@@ -13,6 +14,7 @@ from skillmake.agent.render import question_text
 from skillmake.agent.rounds import in_rounds
 from skillmake.agent.toolcalls import check_tools
 from skillmake.agent.trace import Step
+from skillmake.agent.vision import Vision, ask_in_turn
 from skillmake.artifacts import Artifact, canonical_line, sha256
 from skillmake.config.endpoints import ModelConfig
 from skillmake.config.models import Agent as AgentConfig
@@ -65,6 +67,7 @@ class Agent:
     """Answers questions with given texts and grades the answers.
 
     `environment`: what can be looked up; None makes the one that the configuration names, without a folder.
+    `vision`: looks at pictures; None: the student does.
     """
 
     def __init__(
@@ -73,8 +76,9 @@ class Agent:
         model: ModelConfig,
         config: AgentConfig,
         environment: Environment | None = None,
+        vision: Vision | None = None,
     ) -> None:
-        self._client, self._model, self._config = client, model, config
+        self._client, self._model, self._config, self._vision = client, model, config, vision
         self._environment = environment or make_environment(config, Path())
         self._grade: Grader = make_grader(
             config.grader, tolerance=config.tolerance, f1_threshold=config.f1_threshold
@@ -94,8 +98,8 @@ class Agent:
         `known`: observations by question id; one whose key is the key of this very run is used instead of
         calls. The key of a run without tools is that of its one request. With tools it is a digest over all
         that the run follows from: the first request, what the tools may show, their extract and verify
-        prompts, the skill where a tool reads it, and the limits of the loop; so a changed tool prompt is
-        never taken for the old one, though the first request is the same.
+        prompts, the skill where a tool reads it, the limits of the loop, and the vision model; so a changed
+        tool prompt is never taken for the old one, though the first request is the same.
         """
         asked = list(questions)
         rows: dict[str, Prediction] = {}
@@ -109,7 +113,8 @@ class Agent:
                 todo.append((question, start))
         # Questions with one prefix side by side: the embedded model and most servers reuse it.
         todo.sort(key=lambda pair: (pair[0].task_type, pair[0].options or (), pair[0].question_id))
-        runs = in_rounds([play(start, self._config) for _, start in todo], self._client.ask)
+        ask = partial(ask_in_turn, self._client, self._vision)
+        runs = in_rounds([play(start, self._config) for _, start in todo], ask)
         for (question, start), run in zip(todo, runs, strict=True):
             rows[question.question_id] = self._prediction(question, start, run, replicate)
         return [rows[question.question_id] for question in asked]
@@ -137,7 +142,9 @@ class Agent:
         config = self._config
         limits = [config.max_steps, config.result_tokens, config.context_tokens]
         texts = {name: [text.extract, text.verify] for name, text in start.texts.items()}
-        return sha256(canonical_line([self._client.key(start.request), start.context.digest, texts, limits]))
+        eyes = [self._vision.key] if self._vision else []
+        parts = [self._client.key(start.request), start.context.digest, texts, limits, *eyes]
+        return sha256(canonical_line(parts))
 
     def _start(self, question: Question, texts: Texts, replicate: int) -> Start:
         skill, mode = texts.skill(question.task_type), self._config.skill_mode

@@ -179,9 +179,12 @@ def _refine(
     replies = yield requests
     for use, response in zip(wanted, [run.count(reply) for reply in replies], strict=True):
         if response is None:
+            if use.result.images:
+                run.error += f" (pictures of {use.call.tool} {json.dumps(use.call.arguments)})"
             return
         if which == "extract":
-            use.result = replace(use.result, text=response.text)
+            # The verify prompt is about this text: the pictures are not sent and paid once more
+            use.result = replace(use.result, text=response.text, images=())
         else:
             use.verdict = response.text.strip()
 

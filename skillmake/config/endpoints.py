@@ -2,7 +2,7 @@
 
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 # Such a field cannot change any result, so no rule is re-run when it changes.
 UNHASHED: dict[str, Any] = {"hashed": False}
@@ -47,7 +47,7 @@ class ModelConfig(BaseModel):
 
 
 class Models(BaseModel):
-    """The three roles, configured apart."""
+    """The roles, configured apart."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -59,6 +59,18 @@ class Models(BaseModel):
     judge: ModelConfig = Field(
         default_factory=lambda: ModelConfig(max_tokens=1000), description="Judges traces in the diagnosis."
     )
+    vision: ModelConfig | None = Field(
+        None,
+        description="Looks at the pictures that a tool gives; its keys are those of models.student. "
+        "null: the student looks at them itself.",
+    )
+
+    @field_validator("vision")
+    @classmethod
+    def _sees(cls, value: ModelConfig | None) -> ModelConfig | None:
+        if value is not None and value.provider == "local":
+            raise ValueError("the embedded model sees no pictures; use provider openai or rehearsal")
+        return value
 
 
 class Limits(BaseModel):

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
-Role = Literal["student", "teacher", "judge"]
+Role = Literal["student", "teacher", "judge", "vision"]
 Message = dict[str, Any]
 
 
@@ -26,6 +26,14 @@ class ChatRequest:
     tools: tuple[dict[str, Any], ...] = ()
     replicate: int = 0
     shared: int | None = None
+
+    @property
+    def pictures(self) -> tuple[str, ...]:
+        """URLs of the image parts of all messages, in order; one without a URL is empty."""
+        contents = [message.get("content") for message in self.messages]
+        parts = [part for content in contents if isinstance(content, list) for part in content]
+        images = [p.get("image_url") for p in parts if isinstance(p, dict) and p.get("type") == "image_url"]
+        return tuple(str(image.get("url", "")) if isinstance(image, dict) else "" for image in images)
 
 
 @dataclass(frozen=True)

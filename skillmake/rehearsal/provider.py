@@ -8,8 +8,8 @@ from typing import Any, Literal
 from pydantic import BaseModel, Field, ValidationError
 
 from skillmake.artifacts import Artifact, digest
-from skillmake.llm.types import ChatRequest, ChatResponse, Message, Role
-from skillmake.rehearsal import looker, students
+from skillmake.llm.types import CallFailure, ChatRequest, ChatResponse, Message, Role
+from skillmake.rehearsal import looker, pixels, students
 from skillmake.rehearsal.world import World
 
 CHARACTERS_PER_TOKEN = 4
@@ -26,11 +26,12 @@ ANY_ANSWER = {"type": "object", "properties": {"answer": {"type": "string"}}}
 
 
 class RehearsalProvider:
-    """Answers as student, teacher or judge of a world; equal requests have equal answers.
+    """Answers as student, teacher, judge or vision model of a world; equal requests have equal answers.
 
     With `choices` the text is one of them, with `schema` it is JSON of that shape, else a student writes
-    `Answer: <option>`. Tools are called where the question is no case of the world (see `looker`). Usage is
-    estimated at four characters a token; an answer longer than `max_tokens` is cut with `finish="length"`.
+    `Answer: <option>`. Tools are called where the question is no case of the world (see `looker`), pictures
+    are looked at (see `pixels`). Usage is estimated at four characters a token; an answer longer than
+    `max_tokens` is cut with `finish="length"`.
     """
 
     def __init__(self, world: World, role: Role = "student") -> None:
@@ -41,18 +42,21 @@ class RehearsalProvider:
         return {"provider": "rehearsal", "world": self._world.digest, "role": self._role}
 
     async def complete(self, request: ChatRequest) -> ChatResponse:
-        return self.reply(request)
+        try:
+            return self.reply(request)
+        except pixels.BadPicture as error:
+            raise CallFailure(f"HTTP 400: {error}") from None
 
     async def close(self) -> None:
         return None
 
     def reply(self, request: ChatRequest) -> ChatResponse:
-        """What `complete` answers, without waiting."""
+        """What `complete` answers, without waiting; BadPicture is raised as it is."""
+        asked = tokens(students.whole(request.messages)) + pixels.TOKENS * len(request.pictures)
         called = self._looked_up(request)
         if called is not None and called.tool_calls:
-            text = json.dumps(called.tool_calls)
-            usage = tokens(students.whole(request.messages)), tokens(text)
-            return replace(called, prompt_tokens=usage[0], completion_tokens=usage[1])
+            used = tokens(json.dumps(called.tool_calls))
+            return replace(called, prompt_tokens=asked, completion_tokens=used)
         text, finish = (called.text, called.finish) if called else self._text(request)
         limit = request.max_tokens * CHARACTERS_PER_TOKEN
         if len(text) > limit and not request.choices:
@@ -60,12 +64,15 @@ class RehearsalProvider:
         return ChatResponse(
             text=text,
             finish=finish,
-            prompt_tokens=tokens(students.whole(request.messages)),
+            prompt_tokens=asked,
             completion_tokens=tokens(text),
         )
 
     def _looked_up(self, request: ChatRequest) -> ChatResponse | None:
-        """The turn of a student with tools; None where the question is a case of the world, or not one."""
+        """What pictures show, or the turn of a student with tools; None where the question is a case of the
+        world, or not one."""
+        if request.pictures and self._role in ("student", "vision"):
+            return ChatResponse(text=pixels.described(request.pictures))
         if self._role != "student" or students.asked(self._world, request.messages)[0] is not None:
             return None
         if request.tools:
@@ -185,11 +192,17 @@ def parsed(data: bytes) -> ChatBody:
 
 
 def wire_reply(world: World, role: Role, body: ChatBody) -> ChatResponse:
-    """The answer to an OpenAI request: a choice is wrapped in the JSON that the schema asked for."""
+    """The answer to an OpenAI request: a choice is wrapped in the JSON that the schema asked for.
+
+    Raises ApiError 400 for a picture that cannot be looked at.
+    """
     request = body.request()
     if role == "student" and body.schema_asked is ANY_ANSWER:
         request = replace(request, schema=ANY_ANSWER)
-    reply = RehearsalProvider(world, role).reply(request)
+    try:
+        reply = RehearsalProvider(world, role).reply(request)
+    except pixels.BadPicture as error:
+        raise ApiError(400, str(error), "invalid_request_error", "invalid_image") from None
     if not request.choices:
         return reply
     text = json.dumps({"answer": reply.text} if "properties" in body.schema_asked else reply.text)

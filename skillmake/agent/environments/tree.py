@@ -1,7 +1,6 @@
 """`agent.environment: tree`: a video as a tree of windows that the agent walks with four tools."""
 
 import base64
-import mimetypes
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,8 +12,7 @@ from skillmake.config.models import Agent as AgentConfig
 from skillmake.errors import DataError
 from skillmake.llm.types import Message
 from skillmake.questions import Question
-from skillmake.similarity import cosine, tfidf
-from skillmake.tree import Forest, Node, VideoTree
+from skillmake.tree import Forest, Node, VideoTree, media_type
 
 SNIPPET = 160  # characters of a caption in a list
 MOST_HITS, HITS = 10, 5
@@ -147,11 +145,7 @@ class TreeContext:
         return ToolResult(f"{head}\n{node.caption or '(no caption)'}", nodes=(node_id,))
 
     def _search(self, query: str, limit: int = HITS) -> ToolResult:
-        nodes = self.tree.leaves()
-        own, *vectors = tfidf([query, *(node.caption for node in nodes)])
-        likeness = [round(cosine(own, vector), 9) for vector in vectors]
-        order = sorted(range(len(nodes)), key=lambda place: (-likeness[place], place))
-        hits = [nodes[place] for place in order[:limit] if likeness[place] > 0]
+        hits = self.tree.search(query, limit)
         if not hits:
             return ToolResult(f"No caption has a word of {query!r}. Try other words, or list_children.")
         return ToolResult("\n".join(self._line(node) for node in hits))
@@ -176,9 +170,9 @@ class TreeContext:
 
 
 def data_url(path: Path) -> str:
-    """A picture file as a data URL, as OpenAI's image parts take it."""
-    kind = mimetypes.guess_type(path.name)[0] or "image/png"
-    return f"data:{kind};base64,{base64.b64encode(path.read_bytes()).decode()}"
+    """A picture file as a data URL, as OpenAI's image parts take it; its bytes say what kind it is."""
+    data = path.read_bytes()
+    return f"data:{media_type(data)};base64,{base64.b64encode(data).decode()}"
 
 
 def _time(node: Node) -> str:
