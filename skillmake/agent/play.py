@@ -146,10 +146,7 @@ def _make(call: ToolCall, run: Run, same_turn: Sequence[str], start: Start) -> U
     if call.key in run.seen or call.key in same_turn:
         where = "above" if call.key in run.seen else "in this same turn"
         return Use(call, "repeated", ToolResult(f"You made this very call {where}; its result stands there."))
-    try:
-        result = start.context.call(call.tool, call.arguments)
-    except Exception as error:  # the user's code: one bad call must not end all runs; the trace shows it
-        result = ToolResult(f"the tool failed: {type(error).__name__}: {error}", is_error=True)
+    result = call_tool(start.context, call.tool, call.arguments)
     if result.images and not start.texts[call.tool].extract:
         missing = f"pictures need a prompt that says what to look for: {tool_path(call.tool, 'extract')}"
         result = ToolResult(missing, is_error=True)
@@ -157,6 +154,14 @@ def _make(call: ToolCall, run: Run, same_turn: Sequence[str], start: Start) -> U
         run.failed.add(call.key)
         return Use(call, "error", replace(result, text=f"Error: {result.text}"))
     return Use(call, "found", result)
+
+
+def call_tool(context: Context, tool: str, arguments: Mapping[str, Any]) -> ToolResult:
+    """What a tool gives; an exception is an error of the tool."""
+    try:
+        return context.call(tool, arguments)
+    except Exception as error:  # the user's code: one bad call must not end all runs; the trace shows it
+        return ToolResult(f"the tool failed: {type(error).__name__}: {error}", is_error=True)
 
 
 def _whole(use: Use, start: Start, config: AgentConfig) -> ToolResult:

@@ -4,11 +4,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from skillmake.agent.environments.factory import make_environment
+from skillmake.agent.factory import videos
 from skillmake.agent.loop import Prediction
 from skillmake.artifacts import canonical_line
 from skillmake.diagnose import diagnose_by_rule
 from skillmake.job import Job
 from skillmake.judges.diagnosis import diagnose_by_judges
+from skillmake.judges.steps import sources
 from skillmake.llm.cost import Price
 from skillmake.llm.factory import make_client
 from skillmake.llm.types import ChatResponse
@@ -35,9 +38,12 @@ def diagnosis(job: Job) -> Iterator[Diagnose]:
     client = make_client(config, "judge", cache_dir=job.cache_dir, log_dir=job.log_dir, log_name=job.name)
     asker = Asker(client, model, Templates(Path(config.diagnose.templates)))
     seed = (config.seed, *job.wildcards.values())
+    source = sources(make_environment(config.agent, videos(config)), config.agent.result_tokens)
 
     def judged(rows: Sequence[Prediction], questions: Mapping[str, Question], texts: Texts) -> Diagnosis:
-        found = diagnose_by_judges(rows, questions, texts, asker=asker, config=config.diagnose, seed=seed)
+        found = diagnose_by_judges(
+            rows, questions, texts, asker=asker, config=config.diagnose, seed=seed, source=source
+        )
         job.note(case_costs(found, Price(model.price_in, model.price_out)))
         return found
 
