@@ -15,7 +15,7 @@ from typing import Any, Literal
 from skillmake.agent.environments.base import Context, ToolResult
 from skillmake.agent.rounds import Play
 from skillmake.agent.toolcalls import ToolCall, read_calls
-from skillmake.agent.trace import KEPT, Outcome, Step
+from skillmake.agent.trace import Outcome, Step
 from skillmake.config.models import Agent as AgentConfig
 from skillmake.llm.types import CallError, ChatRequest, ChatResponse, Message, Reply
 from skillmake.skilltext import CHARACTERS_PER_TOKEN
@@ -123,7 +123,7 @@ def _use_tools(
         else:
             text = f"Error: at most {MOST_CALLS} calls are made in one turn; this one was not."
             uses.append(Use(call, "error", ToolResult(text, is_error=True)))
-    found = [use for use in uses if use.outcome == "found"]
+    found = [use for use in uses if use.outcome == "found" and not use.result.is_notice]
     for use in found:
         use.result = _whole(use, start, config)
     yield from _refine(run, found, start, config, "extract")
@@ -214,7 +214,7 @@ def _tell(run: Run, use: Use, limit: int) -> None:
             tool=use.call.tool,
             arguments=use.call.arguments,
             outcome=use.outcome,
-            result=text[:KEPT],
+            result=text,
             nodes=use.result.nodes,
             verdict=use.verdict,
         )

@@ -61,7 +61,7 @@ def diagnose_by_judges(
     ]
     chosen = _sample([c.case.question_id for c in cases if c.case.right], config.right_sample, seed)
     judged = [
-        replace(c, steps=judged_steps(c.row, questions[c.row.question_id], texts, source))
+        replace(c, steps=judged_steps(c.row, questions[c.row.question_id], source))
         for c in cases
         if not c.case.right or c.case.question_id in chosen
     ]

@@ -9,7 +9,6 @@ from skillmake.agent.loop import Prediction
 from skillmake.agent.play import call_tool, capped
 from skillmake.agent.trace import Step
 from skillmake.questions import Question
-from skillmake.texts import Texts
 
 # What a tool gives for the call of a step, before its extract prompt is asked; "" where it cannot be known.
 Source = Callable[[Question, Step], str]
@@ -25,9 +24,7 @@ class JudgedStep:
     found: str = ""
 
 
-def judged_steps(
-    row: Prediction, question: Question, texts: Texts, source: Source | None
-) -> tuple[JudgedStep, ...]:
+def judged_steps(row: Prediction, question: Question, source: Source | None) -> tuple[JudgedStep, ...]:
     """Steps of a rollout in order of time; without tool calls each text that the agent wrote is one.
 
     A call that gave nothing (`malformed`, `repeated`, `error`) is a step like any other. `source`: None
@@ -35,7 +32,7 @@ def judged_steps(
     """
     if not row.steps:
         return tuple(JudgedStep(text) for text in row.trace)
-    steps = [_call(row, k, question, texts, source) for k in range(len(row.steps))]
+    steps = [_call(row, k, question, source) for k in range(len(row.steps))]
     end = row.trace[-1] if row.stop_reason == "answered" else f"gave no answer ({row.stop_reason})"
     return (*steps, JudgedStep(end))
 
@@ -45,18 +42,17 @@ def used_tools(row: Prediction) -> set[str]:
     return {step.tool for step in row.steps if step.outcome == "found"}
 
 
-def _call(row: Prediction, k: int, question: Question, texts: Texts, source: Source | None) -> JudgedStep:
+def _call(row: Prediction, k: int, question: Question, source: Source | None) -> JudgedStep:
     step = row.steps[k]
     first_of_turn = k == 0 or row.steps[k - 1].turn != step.turn
     thought = row.trace[step.turn - 1].strip() if first_of_turn else ""
     outcome = "" if step.outcome == "found" else f" ({step.outcome})"
     read = f"; reads {', '.join(step.nodes)} whole" if step.nodes else ""
     call = f"calls {step.tool} {json.dumps(step.arguments, ensure_ascii=False)}{outcome}{read}"
+    did = f"{thought} {call}".strip()
     found = source(question, step) if source and step.outcome == "found" else ""
-    if texts.tool(step.tool)[0].strip():
-        return JudgedStep(f"{thought} {call}".strip(), step.result, found)
-    check = f"\n\nCheck: {step.verdict}" if step.verdict else ""
-    return JudgedStep(f"{thought} {call}".strip(), f"{found}{check}" if found else step.result)
+    # Where the extract prompt has changed nothing, once is enough
+    return JudgedStep(did, step.result, "" if step.result.startswith(found) else found)
 
 
 def sources(environment: Environment, tokens: int) -> Source:

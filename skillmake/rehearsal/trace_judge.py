@@ -44,7 +44,7 @@ def judge_trace(text: str, schema: Mapping[str, Any], errs: bool) -> str:
     flaws = left_out(text) if wrong else []
     is_defect = bool(flaws) or any(sentence not in text for sentence in SKILL["useful"])
     known: dict[str, Any] = {"why": "", "blame": "skill", "tool": ""}
-    if flaws:
+    if flaws and {"spans", "verdict"} & set(schema.get("properties", {})):
         lost = ", ".join(flaws[0].words)
         why = f"The extract prompt of {flaws[0].tool} left out what names {lost}"
         known = {"why": why, "blame": "tool", "tool": flaws[0].tool}

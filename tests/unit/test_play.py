@@ -183,6 +183,22 @@ def test_extract_and_verify_prompts_are_asked_about_each_result(tmp_path: Path) 
     assert len(row.calls) == 4
 
 
+class Silent(Notebook):
+    def call(self, tool: str, arguments: Any) -> ToolResult:  # noqa: ARG002 - the signature
+        return ToolResult("there are no pages", is_notice=True)
+
+    def open(self, question: Question) -> "Silent":  # noqa: ARG002 - the protocol's signature
+        return self
+
+
+def test_no_prompt_is_asked_about_a_notice(tmp_path: Path) -> None:
+    student = Scripted(calls(LOOK), says("yes"))
+    prompts = {"tools/open_page/extract.md": "EXTRACT", "tools/open_page/verify.md": "VERIFY"}
+    row = agent(student, tmp_path, Silent(PAGES)).run([question("u1")], texts(prompts))[0]
+    assert told(student) == ["there are no pages"]
+    assert (row.steps[0].outcome, len(row.calls)) == ("found", 2)
+
+
 @pytest.mark.parametrize("where", ["Answer.", "EXTRACT", "they say"])
 def test_a_call_that_fails_for_good_is_no_answer(tmp_path: Path, where: str) -> None:
     student = Scripted(calls(LOOK), says("yes"), fails=where)
