@@ -13,7 +13,8 @@ from skillmake.llm.client import Client
 from skillmake.llm.cost import Caps, Meter, Price
 from skillmake.llm.openai_provider import OpenAIProvider
 from skillmake.llm.types import CallError, ChatRequest
-from skillmake.rehearsal.provider import Fault, RehearsalProvider
+from skillmake.rehearsal.faults import Fault
+from skillmake.rehearsal.provider import RehearsalProvider
 from skillmake.rehearsal.server import ServerConfig, serve
 from skillmake.rehearsal.world import World, WorldConfig
 
