@@ -1,14 +1,15 @@
 """The student of a job or of a command, and its rollouts."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 
 from skillmake.agent.environments.factory import make_environment
 from skillmake.agent.loop import Agent, Prediction, check_errors
 from skillmake.config.models import Config
 from skillmake.job import Job
-from skillmake.llm.factory import make_client
+from skillmake.llm.client import Client
+from skillmake.llm.factory import job_client, make_client
 from skillmake.questions import Question
 from skillmake.texts import Texts
 
@@ -16,17 +17,23 @@ from skillmake.texts import Texts
 @contextmanager
 def open_student(config: Config, *, cache_dir: Path, log_dir: Path, log_name: str) -> Iterator[Agent]:
     """The agent with the student model of `config`; its connections are closed behind it."""
-    environment = make_environment(config.agent, videos(config))
     client = make_client(config, "student", cache_dir=cache_dir, log_dir=log_dir, log_name=log_name)
     try:
-        yield Agent(client, config.models.student, config.agent, environment)
+        yield _agent(config, client)
     finally:
         client.close()
 
 
-def student(job: Job) -> AbstractContextManager[Agent]:
+@contextmanager
+def student(job: Job) -> Iterator[Agent]:
     """The agent of a job."""
-    return open_student(job.config, cache_dir=job.cache_dir, log_dir=job.log_dir, log_name=job.name)
+    with job_client(job, "student") as client:
+        yield _agent(job.config, client)
+
+
+def _agent(config: Config, client: Client) -> Agent:
+    environment = make_environment(config.agent, videos(config))
+    return Agent(client, config.models.student, config.agent, environment)
 
 
 def videos(config: Config) -> Path:
@@ -45,7 +52,7 @@ def checked(job: Job, agent: Agent) -> Callable[[Sequence[Question], Texts], lis
 
     def answer(questions: Sequence[Question], texts: Texts) -> list[Prediction]:
         rows = agent.run(questions, texts)
-        check_errors(rows, job.config.train.max_error_share, job.config.models.student.model)
+        check_errors(rows, job.config.train.max_error_share, agent.name)
         return rows
 
     return answer
