@@ -77,8 +77,11 @@ class Client:
         first = dict(reversed(list(zip(keys, requests, strict=True))))
 
         async def one(key: str, request: ChatRequest) -> Reply:
-            async with slots:
-                return await self._call(key, request)
+            await slots.acquire()
+            reply = await self._call(key, request)
+            # Not after an exception: it ends the job, and no other call may begin
+            slots.release()
+            return reply
 
         try:
             async with asyncio.TaskGroup() as group:
