@@ -96,7 +96,7 @@ def draw_units(start: Start, agent: Agent, draws: int) -> dict[str, list[bool | 
     seen: dict[str, list[bool | None]] = {unit.unit_id: [] for unit in units}
     for replicate in range(draws):
         rows = agent.run(questions_of(units), start.texts, replicate=replicate)
-        check_errors(rows, config.train.max_error_share, config.models.student.model)
+        check_errors(rows, config.train.max_error_share, agent.name)
         right = {row.question_id: row.right for row in rows}
         for unit in units:
             seen[unit.unit_id].append(unit_right(unit, right))

@@ -23,6 +23,7 @@ class ModelConfig(BaseModel):
     max_tokens: int = Field(64, ge=1, description="Most tokens of an answer.")
     base_url: str | None = Field(
         None,
+        pattern=r"^https?://",
         description="`openai`: address of the endpoint; null is the provider's own.",
         json_schema_extra=UNHASHED,
     )
@@ -83,6 +84,31 @@ class Limits(BaseModel):
         120.0, gt=0, description="Seconds until a call is given up.", json_schema_extra=UNHASHED
     )
     retries: int = Field(5, ge=0, le=20, description="Tries after a failed call.", json_schema_extra=UNHASHED)
+    retry_wait: float = Field(
+        0.5,
+        ge=0,
+        description="Seconds before the second try; they double with each try after that, and an endpoint "
+        "may ask for more (Retry-After).",
+        json_schema_extra=UNHASHED,
+    )
+    longest_wait: float = Field(
+        60.0,
+        ge=0,
+        description="Most seconds between two tries, whatever is asked.",
+        json_schema_extra=UNHASHED,
+    )
+    give_up_after: int = Field(
+        10,
+        ge=1,
+        description="Calls in a row that fail in all their tries before the job stops.",
+        json_schema_extra=UNHASHED,
+    )
+    answer_bytes: int = Field(
+        1_000_000,
+        ge=1000,
+        description="Most bytes of an answer; a call with a longer one failed.",
+        json_schema_extra=UNHASHED,
+    )
     max_calls: int | None = Field(
         None, ge=1, description="Paid calls of the run before it stops.", json_schema_extra=UNHASHED
     )

@@ -20,15 +20,15 @@ from skillmake.llm.types import (
     Role,
 )
 
-LONGEST_WAIT = 60.0
-
 
 class Client:
     """Answers requests for one role.
 
-    `slots`: calls in flight. `timeout`: seconds of one try. `retries`: further tries after a
-    failure that may pass. What fails for good is a CallError; what can never work (wrong key,
-    wrong model) raises EndpointError at once.
+    `name`: the model and its place, for messages. `slots`: calls in flight. `timeout`: seconds of one try.
+    `retries`: further tries after a failure that may pass, with waits that begin at `retry_wait` seconds,
+    double, and end at `longest_wait`. What fails for good is a CallError and counts in `failed`. What can
+    never work (wrong key, wrong model) raises EndpointError at once, and so do `give_up_after` calls in a row
+    that failed in all their tries.
     """
 
     def __init__(
@@ -38,14 +38,22 @@ class Client:
         cache: CallCache,
         meter: Meter,
         *,
+        name: str = "",
         price: Price | None = None,
         slots: int = 1,
         timeout: float = 120.0,
         retries: int = 5,
+        retry_wait: float = 0.5,
+        longest_wait: float = 60.0,
+        give_up_after: int = 10,
     ) -> None:
         self._provider, self._role, self._cache, self._meter = provider, role, cache, meter
         self._price = price or Price()
+        self.name = name or role
         self.slots, self._timeout, self._retries = slots, timeout, retries
+        self._retry_wait, self._longest_wait = retry_wait, longest_wait
+        self._give_up_after, self._in_a_row = give_up_after, 0
+        self.failed = 0
         self._runner: asyncio.Runner | None = None
 
     def key(self, request: ChatRequest) -> str:
@@ -69,8 +77,11 @@ class Client:
         first = dict(reversed(list(zip(keys, requests, strict=True))))
 
         async def one(key: str, request: ChatRequest) -> Reply:
-            async with slots:
-                return await self._call(key, request)
+            await slots.acquire()
+            reply = await self._call(key, request)
+            # Not after an exception: it ends the job, and no other call may begin
+            slots.release()
+            return reply
 
         try:
             async with asyncio.TaskGroup() as group:
@@ -80,7 +91,7 @@ class Client:
         return [tasks[key].result() for key in keys]
 
     async def _call(self, key: str, request: ChatRequest) -> Reply:
-        started = time.time()
+        started = time.monotonic()
         if (reply := self._look_up(key, started)) is not None:
             return reply
         async with self._cache.paying(key):
@@ -103,18 +114,31 @@ class Client:
                     self._meter.reserve()
                     response = await self._once(request)
         except CallFailure as failure:
-            if failure.fatal:
-                raise EndpointError(
-                    f"{self._role} model: {failure.reason}", "see `models` in params.yaml"
-                ) from None
             self._meter.log(
                 self._role, key, cached=False, started=started, tries=tries, row={"error": failure.reason}
             )
+            self._check_usable(failure, tries)
+            self.failed += 1
             return Reply(key, CallError(failure.reason))
+        self._in_a_row = 0
         self._cache.put(key, response)
         self._meter.pay(response, self._price)
         self._log(key, response, started, cached=False, tries=tries)
         return Reply(key, response)
+
+    def _check_usable(self, failure: CallFailure, tries: int) -> None:
+        """Raise EndpointError when it is no use to send other calls."""
+        self._in_a_row += failure.retryable
+        if failure.fatal:
+            problem = f"{failure.reason} ({tries} tries)" if failure.retryable else failure.reason
+        elif self._in_a_row >= self._give_up_after:
+            problem = f"{self._in_a_row} calls in a row failed in all their tries: {failure.reason}"
+        else:
+            return
+        hint = failure.hint or "what was answered is kept; repair the endpoint and run the same command again"
+        raise EndpointError(
+            f"{self._role} model {self.name}: {problem}", hint.replace("models.*", f"models.{self._role}")
+        ) from None
 
     async def _once(self, request: ChatRequest) -> ChatResponse:
         try:
@@ -124,12 +148,13 @@ class Client:
             raise CallFailure(f"no answer within {self._timeout:g} s", retryable=True) from None
 
     def _attempts(self) -> AsyncRetrying:
-        backoff = wait_exponential_jitter(multiplier=0.5, max=LONGEST_WAIT)
+        # The jitter keeps calls that failed together from coming back together
+        backoff = wait_exponential_jitter(multiplier=self._retry_wait, jitter=self._retry_wait)
 
         def wait(state: RetryCallState) -> float:
             failure = state.outcome.exception() if state.outcome else None
             asked = failure.retry_after if isinstance(failure, CallFailure) else None
-            return min(asked, LONGEST_WAIT) if asked is not None else backoff(state)
+            return min(max(asked or 0.0, backoff(state)), self._longest_wait)
 
         return AsyncRetrying(
             retry=retry_if_exception(lambda e: isinstance(e, CallFailure) and e.retryable),

@@ -78,14 +78,14 @@ class Meter:
             write_text(self._spent, json.dumps(spent))
 
     def log(self, role: Role, key: str, *, cached: bool, started: float, tries: int, row: Any) -> None:
-        """Append one line to the job's call log."""
+        """Append one line to the job's call log; `started` by time.monotonic(), which nobody sets."""
         self._log.parent.mkdir(parents=True, exist_ok=True)
         line = {
             "role": role,
             "key": key,
             "cached": cached,
             "tries": tries,
-            "seconds": round(time.time() - started, 4),
+            "seconds": round(time.monotonic() - started, 4),
             **row,
         }
         with self._log.open("a", encoding="utf-8") as file:

@@ -19,7 +19,7 @@ import openai
 import pytest
 
 from skillmake.errors import ConfigError
-from skillmake.rehearsal.provider import Fault
+from skillmake.rehearsal.faults import Fault
 from skillmake.rehearsal.server import ServerConfig, main, serve
 from skillmake.rehearsal.world import World, WorldConfig
 
