@@ -16,6 +16,7 @@ from skillmake.artifacts import canonical_line
 from skillmake.codehash import code_digest
 from skillmake.config.load import hashed_part, parse_config, pick, unhashed_part
 from skillmake.errors import SkillmakeError
+from skillmake.tables.places import TABLES, place_of
 from skillmake.texts import tool_prompts
 from skillmake.workspace import TrainingLock, prune, set_environment, sweep_incomplete
 
@@ -226,6 +227,9 @@ def artefacts(w):
             out += [f"{d}/state.json", f"{d}/texts.json"]
         out += [f"{RUN}/e{e:02d}/end/{kind}.json" for kind in END_KINDS]
     return [*out, f"{RUN}/final_test.json"]
+
+
+TABLE_FILES = {name: f"{RUN}/tables/{name}.jsonl" for name in TABLES}
 
 
 # --- lock, sweep, prune ----------------------------------------------------------
