@@ -85,7 +85,7 @@ class Meter:
             "key": key,
             "cached": cached,
             "tries": tries,
-            "started": round(started, 4),
+            "ended": round(time.time(), 4),
             "seconds": round(time.time() - started, 4),
             **row,
         }

@@ -25,8 +25,8 @@ class CallRow(Row):
     key: str = Field(description="Key of the call in the call cache.")
     cached: bool = Field(description="Answered by the call cache, at no cost.")
     retries: int = Field(description="Tries after the first one.")
-    started: float | None = Field(
-        None, description="When the job began the call, in seconds since 1970; older logs do not say it."
+    ended: float | None = Field(
+        None, description="When the answer was there, in seconds since 1970; older logs do not say it."
     )
     seconds: float = Field(description="Latency with all retries, in seconds.")
     prompt_tokens: int | None = Field(description="Prompt tokens; empty after an error.")

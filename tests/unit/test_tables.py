@@ -192,7 +192,7 @@ def test_turns_and_tool_calls_are_events_of_a_trace(record: RunRecord) -> None:
     ]
 
 
-LINE = {"role": "student", "key": "k1", "cached": False, "tries": 3, "started": 7.0, "seconds": 0.5}
+LINE = {"role": "student", "key": "k1", "cached": False, "tries": 3, "ended": 7.0, "seconds": 0.5}
 USAGE = {"prompt_tokens": 10, "completion_tokens": 2, "cost": 0.001}
 
 
