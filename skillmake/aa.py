@@ -13,7 +13,7 @@ from skillmake.errors import ConfigError, TrainingAborted
 from skillmake.evidence import e_value
 from skillmake.power import Outcomes, gate_rates
 from skillmake.start import Start
-from skillmake.tables import number, share, table_text
+from skillmake.terminal import number, share, table_text
 from skillmake.units import seeded, unit_right
 
 

@@ -85,6 +85,7 @@ class Meter:
             "key": key,
             "cached": cached,
             "tries": tries,
+            "ended": round(time.time(), 4),
             "seconds": round(time.monotonic() - started, 4),
             **row,
         }
