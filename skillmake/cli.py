@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from skillmake import cli_gate, cli_lineage
+from skillmake import cli_gate, cli_lineage, cli_skills
 from skillmake.artifacts import canonical, read_json, write_text
 from skillmake.config.document import params_yaml, schema_json
 from skillmake.config.load import describe, load_config
@@ -97,6 +97,7 @@ def result(
 
 cli_gate.register(app)
 cli_lineage.register(app)
+cli_skills.register(app)
 
 
 def main() -> None:
