@@ -2,7 +2,7 @@
 
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 # Such a field cannot change any result, so no rule is re-run when it changes.
 UNHASHED: dict[str, Any] = {"hashed": False}
@@ -38,6 +38,13 @@ class ModelConfig(BaseModel):
     price_out: float = Field(
         0.0, ge=0, description="Price of a million answer tokens.", json_schema_extra=UNHASHED
     )
+
+    @field_validator("base_url")
+    @classmethod
+    def _no_secret(cls, value: str | None) -> str | None:
+        if value is not None and "@" in value.split("?")[0]:
+            raise ValueError("no user or password here; put the key into the variable of api_key_env")
+        return value
 
     @model_validator(mode="after")
     def _local_is_greedy(self) -> "ModelConfig":
@@ -79,4 +86,10 @@ class Limits(BaseModel):
     )
     max_cost: float | None = Field(
         None, gt=0, description="Money of the run before it stops.", json_schema_extra=UNHASHED
+    )
+    max_seconds: float | None = Field(
+        None,
+        gt=0,
+        description="Seconds of the run's commands, added up, after which no call begins.",
+        json_schema_extra=UNHASHED,
     )

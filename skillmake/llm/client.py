@@ -1,13 +1,16 @@
 """The one client: cache, retries, caps and the log around any provider."""
 
 import asyncio
+import signal
+import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 
-from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, stop_after_attempt
+from tenacity import AsyncRetrying, RetryCallState, retry_if_exception
 from tenacity.wait import wait_exponential_jitter
 
-from skillmake.errors import EndpointError
+from skillmake.errors import EndpointError, SkillmakeError, TrainingAborted
 from skillmake.llm.cache import CallCache, call_key
 from skillmake.llm.cost import Meter, Price
 from skillmake.llm.types import (
@@ -21,6 +24,55 @@ from skillmake.llm.types import (
 )
 
 LONGEST_WAIT = 60.0
+
+
+class _Stop:
+    """Whether new calls may begin: `problem` says why not. Calls in flight go on, since they are paid for."""
+
+    def __init__(self) -> None:
+        self.problem: SkillmakeError | None = None
+        self._set = asyncio.Event()
+
+    def now(self, problem: SkillmakeError) -> None:
+        self.problem = self.problem or problem
+        self._set.set()
+
+    def check(self) -> None:
+        """Raise the problem, if there is one."""
+        if self.problem is not None:
+            raise self.problem
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait, but not beyond a stop."""
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._set.wait(), seconds)
+
+    @contextmanager
+    def on_signal(self) -> Iterator[None]:
+        """Stop at the first signal that ends a process; a second one has its usual effect."""
+        loop = asyncio.get_running_loop()
+        numbers = [n for n in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP) if _is_ours(n)]
+
+        def stop() -> None:
+            release()
+            self.now(TrainingAborted("stopped by a signal", "the same command continues where it stopped"))
+
+        def release() -> None:
+            while numbers:
+                loop.remove_signal_handler(numbers.pop())
+
+        for number in numbers:
+            loop.add_signal_handler(number, stop)
+        try:
+            yield
+        finally:
+            release()
+
+
+def _is_ours(number: signal.Signals) -> bool:
+    """A signal can be handled in the main thread only, and one that is ignored (nohup) stays so."""
+    in_main = threading.current_thread() is threading.main_thread()
+    return in_main and signal.getsignal(number) is not signal.SIG_IGN
 
 
 class Client:
@@ -64,28 +116,36 @@ class Client:
             self._runner = None
 
     async def _ask(self, requests: Sequence[ChatRequest]) -> list[Reply]:
-        slots = asyncio.Semaphore(self.slots)
+        slots, stop = asyncio.Semaphore(self.slots), _Stop()
         keys = [self.key(request) for request in requests]
         first = dict(reversed(list(zip(keys, requests, strict=True))))
+        replies: dict[str, Reply] = {}
 
-        async def one(key: str, request: ChatRequest) -> Reply:
+        async def one(key: str, request: ChatRequest) -> None:
             async with slots:
-                return await self._call(key, request)
+                try:
+                    stop.check()
+                    replies[key] = await self._call(key, request, stop)
+                except SkillmakeError as problem:
+                    stop.now(problem)
 
-        try:
-            async with asyncio.TaskGroup() as group:
-                tasks = {key: group.create_task(one(key, first[key])) for key in dict.fromkeys(keys)}
-        except BaseExceptionGroup as errors:
-            raise errors.exceptions[0] from None
-        return [tasks[key].result() for key in keys]
+        with stop.on_signal():
+            try:
+                async with asyncio.TaskGroup() as group:
+                    for key in dict.fromkeys(keys):
+                        group.create_task(one(key, first[key]))
+            except BaseExceptionGroup as errors:
+                raise errors.exceptions[0] from None
+        stop.check()
+        return [replies[key] for key in keys]
 
-    async def _call(self, key: str, request: ChatRequest) -> Reply:
+    async def _call(self, key: str, request: ChatRequest, stop: _Stop) -> Reply:
         started = time.time()
         if (reply := self._look_up(key, started)) is not None:
             return reply
         async with self._cache.paying(key):
             # Another process may have paid it while we waited.
-            return self._look_up(key, started) or await self._pay(key, request, started)
+            return self._look_up(key, started) or await self._pay(key, request, started, stop)
 
     def _look_up(self, key: str, started: float) -> Reply | None:
         hit = self._cache.get(key)
@@ -94,24 +154,26 @@ class Client:
         self._log(key, hit, started, cached=True, tries=0)
         return Reply(key, hit, cached=True)
 
-    async def _pay(self, key: str, request: ChatRequest, started: float) -> Reply:
+    async def _pay(self, key: str, request: ChatRequest, started: float, stop: _Stop) -> Reply:
         tries = 0
-        try:
-            async for attempt in self._attempts():
-                with attempt:
-                    tries += 1
-                    self._meter.reserve()
-                    response = await self._once(request)
-        except CallFailure as failure:
-            if failure.fatal:
-                raise EndpointError(
-                    f"{self._role} model: {failure.reason}", "see `models` in params.yaml"
-                ) from None
-            self._meter.log(
-                self._role, key, cached=False, started=started, tries=tries, row={"error": failure.reason}
-            )
-            return Reply(key, CallError(failure.reason))
-        self._cache.put(key, response)
+        with self._cache.room(key, request.max_tokens) as keep:
+            try:
+                async for attempt in self._attempts(stop):
+                    with attempt:
+                        tries += 1
+                        stop.check()
+                        self._meter.reserve()
+                        response = await self._once(request)
+            except CallFailure as failure:
+                if failure.fatal:
+                    raise EndpointError(
+                        f"{self._role} model: {failure.reason}", "see `models` in params.yaml"
+                    ) from None
+                self._meter.log(
+                    self._role, key, cached=False, started=started, tries=tries, row={"error": failure.reason}
+                )
+                return Reply(key, CallError(failure.reason))
+            keep(response)
         self._meter.pay(response, self._price)
         self._log(key, response, started, cached=False, tries=tries)
         return Reply(key, response)
@@ -123,7 +185,7 @@ class Client:
         except TimeoutError:
             raise CallFailure(f"no answer within {self._timeout:g} s", retryable=True) from None
 
-    def _attempts(self) -> AsyncRetrying:
+    def _attempts(self, stop: _Stop) -> AsyncRetrying:
         backoff = wait_exponential_jitter(multiplier=0.5, max=LONGEST_WAIT)
 
         def wait(state: RetryCallState) -> float:
@@ -133,8 +195,9 @@ class Client:
 
         return AsyncRetrying(
             retry=retry_if_exception(lambda e: isinstance(e, CallFailure) and e.retryable),
-            stop=stop_after_attempt(self._retries + 1),
+            stop=lambda state: stop.problem is not None or state.attempt_number > self._retries,
             wait=wait,
+            sleep=stop.sleep,
             reraise=True,
         )
 

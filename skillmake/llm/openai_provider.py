@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from typing import Any
 
 from skillmake.config.endpoints import ModelConfig
@@ -36,9 +37,10 @@ class OpenAIProvider:
         try:
             answer = await self._client.chat.completions.create(**self._arguments(request))
         except openai.APIStatusError as error:
-            raise _failure(error) from None
+            raise _failure(error, self._key) from None
         except openai.APIConnectionError as error:
-            raise CallFailure(f"{type(error).__name__}: {error.__cause__ or error}", retryable=True) from None
+            told = without_key(str(error.__cause__ or error), self._key)
+            raise CallFailure(f"{type(error).__name__}: {told}", retryable=True) from None
         except (openai.APIError, json.JSONDecodeError) as error:
             raise CallFailure(f"unreadable answer ({type(error).__name__})", retryable=True) from None
         return _response(answer, request)
@@ -77,10 +79,15 @@ def choice_schema(choices: tuple[str, ...]) -> dict[str, Any]:
     }
 
 
-def _failure(error: Any) -> CallFailure:
+def without_key(text: str, key: str) -> str:
+    """An endpoint's message without the key, which some repeat in it, whole or with its middle masked."""
+    return re.sub(re.escape(key[:6]) + r"\S*", "[key]", text)
+
+
+def _failure(error: Any, key: str) -> CallFailure:
     status = error.status_code
     body = error.body if isinstance(error.body, dict) else {}
-    reason = f"HTTP {status}: {body.get('message') or type(error).__name__}"
+    reason = f"HTTP {status}: {without_key(str(body.get('message') or type(error).__name__), key)}"
     after = error.response.headers.get("retry-after", "")
     return CallFailure(
         reason,

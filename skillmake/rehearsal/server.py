@@ -151,7 +151,9 @@ class Server:
     def _authorize(self, request: web.Request) -> None:
         given = request.headers.get("Authorization", "").removeprefix("Bearer ")
         if self._config.api_key and not hmac.compare_digest(given.encode(), self._config.api_key.encode()):
-            raise ApiError(401, "Incorrect API key provided.", "invalid_request_error", "invalid_api_key")
+            # Some endpoints do repeat the key: it must get no further than to the client
+            message = f"Incorrect API key provided: {given}."
+            raise ApiError(401, message, "invalid_request_error", "invalid_api_key")
 
     def _role(self, model: str) -> Role:
         name, _, world = model.partition("@")
