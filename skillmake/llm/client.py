@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from typing import Any
 
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception
 from tenacity.wait import wait_exponential_jitter
@@ -24,6 +25,7 @@ from skillmake.llm.types import (
 )
 
 LONGEST_WAIT = 60.0
+ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class _Stop:
@@ -51,17 +53,19 @@ class _Stop:
     def on_signal(self) -> Iterator[None]:
         """Stop at the first signal that ends a process; a second one has its usual effect."""
         loop = asyncio.get_running_loop()
-        numbers = [n for n in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP) if _is_ours(n)]
+        before = {} if threading.current_thread() is not threading.main_thread() else _handlers()
 
         def stop() -> None:
             release()
             self.now(TrainingAborted("stopped by a signal", "the same command continues where it stopped"))
 
         def release() -> None:
-            while numbers:
-                loop.remove_signal_handler(numbers.pop())
+            while before:
+                number, handler = before.popitem()
+                loop.remove_signal_handler(number)
+                signal.signal(number, handler)
 
-        for number in numbers:
+        for number in before:
             loop.add_signal_handler(number, stop)
         try:
             yield
@@ -69,10 +73,10 @@ class _Stop:
             release()
 
 
-def _is_ours(number: signal.Signals) -> bool:
-    """A signal can be handled in the main thread only, and one that is ignored (nohup) stays so."""
-    in_main = threading.current_thread() is threading.main_thread()
-    return in_main and signal.getsignal(number) is not signal.SIG_IGN
+def _handlers() -> dict[signal.Signals, Any]:
+    """What each signal does that would end this process; one that is ignored (nohup) stays so."""
+    found = {number: signal.getsignal(number) for number in ENDING}
+    return {number: handler for number, handler in found.items() if handler is not signal.SIG_IGN}
 
 
 class Client:
