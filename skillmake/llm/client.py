@@ -178,8 +178,8 @@ class Client:
                 )
                 return Reply(key, CallError(failure.reason))
             keep(response)
-        self._meter.pay(response, self._price)
         self._log(key, response, started, cached=False, tries=tries)
+        self._meter.pay(response, self._price)
         return Reply(key, response)
 
     async def _once(self, request: ChatRequest) -> ChatResponse:
