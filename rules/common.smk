@@ -18,7 +18,7 @@ from skillmake.codehash import code_digest
 from skillmake.config.load import hashed_part, parse_config, pick, unhashed_part
 from skillmake.errors import SkillmakeError
 from skillmake.made import set_changed_aside
-from skillmake.terminal import Brief
+from skillmake.brief import Brief
 from skillmake.texts import tool_prompts
 from skillmake.workspace import TrainingLock, prune, set_environment, sweep_incomplete
 

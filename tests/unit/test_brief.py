@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from skillmake.terminal import Brief
+from skillmake.brief import Brief
 
 COMMAND = """RuleException:
 CalledProcessError in file "/somewhere/rules/step.smk", line 112:
