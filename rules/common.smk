@@ -14,11 +14,18 @@ from snakemake.logging import logger
 
 from skillmake.agent.environments.files import looked_up_files
 from skillmake.artifacts import canonical_line
+from skillmake.brief import Brief
 from skillmake.codehash import code_digest
-from skillmake.config.load import hashed_part, parse_config, pick, unhashed_part
+from skillmake.config.load import (
+    hashed_part,
+    overlay,
+    parse_config,
+    pick,
+    unhashed_part,
+)
 from skillmake.errors import SkillmakeError
 from skillmake.made import set_changed_aside
-from skillmake.brief import Brief
+from skillmake.tables.places import TABLES, place_of
 from skillmake.texts import tool_prompts
 from skillmake.workspace import TrainingLock, prune, set_environment, sweep_incomplete
 
@@ -35,6 +42,9 @@ HASHED = json.loads(canonical_line(hashed_part(CONFIG)))
 SETTINGS = unhashed_part(CONFIG)
 REHEARSAL = CONFIG.data.questions == "rehearsal"
 SLOTS = CONFIG.limits.slots
+# Calls in flight in the whole run; Snakemake caps by it what a job asks for
+_limit = workflow.global_resources.get("llm_slots")
+ALL_SLOTS = SLOTS if _limit is None else _limit.value
 # What an agent with tools may look up, and the code of a user's own environment
 VIDEOS = looked_up_files(CONFIG.agent.environment, CONFIG.data.videos)
 BY_LLM = CONFIG.evolve.teacher == "llm"
@@ -82,10 +92,12 @@ def cfg(*keys):
         "models.student": CONFIG.models.student,
         "models.teacher": CONFIG.models.teacher,
         "models.judge": CONFIG.models.judge,
+        "models.vision": CONFIG.models.vision,
     }
     if "agent" in keys and CONFIG.agent.environment != "qa":
-        keys = (*keys, "data.videos")
-    if any(key in roles and roles[key].provider == "rehearsal" for key in keys):
+        keys = (*keys, "data.videos", "models.vision")
+    used = [roles[key] for key in keys if key in roles]
+    if any(model is not None and model.provider == "rehearsal" for model in used):
         keys = (*keys, "rehearsal")
     return canonical_line(pick(HASHED, keys))
 
@@ -95,7 +107,10 @@ def code(rule_name):
     return code_digest(Path(workflow.basedir) / "scripts" / f"{rule_name}.py")
 
 
-def io(wildcards, input, output):
+def io(wildcards, input, output, resources):
+    slots = resources.get("llm_slots", 0)
+    settings = overlay(SETTINGS, {"limits": {"slots": slots}}) if slots else SETTINGS
+
     def plain(files):
         return {k: v if isinstance(v, str) else list(v) for k, v in files.items()}
 
@@ -105,7 +120,7 @@ def io(wildcards, input, output):
             "outputs": plain(output),
             "wildcards": dict(sorted(wildcards.items())),
             "run": RUN,
-            "settings": SETTINGS,
+            "settings": settings,
         }
     )
 
@@ -196,6 +211,12 @@ def seed_files():
     ]
 
 
+def gate_slots(w):
+    """An equal share of the calls in flight for each gate of a step: they run side by side."""
+    types = plan(w.e)["batches"][int(w.s) - 1]["types"]
+    return min(SLOTS, max(1, ALL_SLOTS // len(types)))
+
+
 def gates_of_step(w):
     types = plan(w.e)["batches"][int(w.s) - 1]["types"]
     return [f"{RUN}/e{w.e}/s{w.s}/gate/{t}.json" for t in types]
@@ -230,6 +251,9 @@ def artefacts(w):
             out += [f"{d}/state.json", f"{d}/texts.json"]
         out += [f"{RUN}/e{e:02d}/end/{kind}.json" for kind in END_KINDS]
     return [*out, f"{RUN}/final_test.json"]
+
+
+TABLE_FILES = {name: f"{RUN}/tables/{name}.jsonl" for name in TABLES}
 
 
 # --- lock, sweep, prune ----------------------------------------------------------

@@ -85,3 +85,18 @@ rule metrics:
         io=io,
     shell:
         f"{JOB} metrics {ARGS}"
+
+
+rule tables:
+    input:
+        files=lambda w: [file for file in artefacts(w) if place_of(file)],
+    output:
+        **TABLE_FILES,
+    log:
+        f"{RUN}/log/tables.log",
+    params:
+        cfg=cfg(*(["rehearsal"] if REHEARSAL else [])),
+        code=code("tables"),
+        io=io,
+    shell:
+        f"{JOB} tables {ARGS}"

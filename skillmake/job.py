@@ -30,7 +30,10 @@ PR_SET_PDEATHSIG = 1
 
 
 class Job:
-    """What a rule may see: its inputs, its parameters, its wildcards; and a place for its outputs."""
+    """What a rule may see: its inputs, its parameters, its wildcards; and a place for its outputs.
+
+    `is_reusable`: whether the results follow from the inputs alone, so that they may go into the memo.
+    """
 
     def __init__(self, rule: str, config: "Config", io: Mapping[str, Any]) -> None:
         self.rule, self.config = rule, config
@@ -38,6 +41,7 @@ class Job:
         self.run_dir = Path(io["run"])
         self._inputs, self._outputs = _paths(io["inputs"]), _paths(io["outputs"])
         self.results: dict[str, Any] = {}
+        self.is_reusable = True
 
     @property
     def name(self) -> str:
@@ -112,8 +116,10 @@ def main(rule: str, code: str, config: str, io_text: str) -> None:
         key = memo_key(rule, code, config, io)
         results = memo.get(key)
         if results is None:
-            results = _run(rule, config, io)
-            memo.put(key, results)
+            job = _run(rule, config, io)
+            results = job.results
+            if job.is_reusable:
+                memo.put(key, results)
         stamp = {"derived_from": _sources(io), "made_by": {"rule": rule, "code": code}}
         for name, path in _paths(io["outputs"]).items():
             assert isinstance(path, Path)
@@ -141,7 +147,7 @@ def _tell(message: str) -> None:
         print(message, flush=True)
 
 
-def _run(rule: str, config: str, io: Mapping[str, Any]) -> dict[str, Any]:
+def _run(rule: str, config: str, io: Mapping[str, Any]) -> Job:
     path = SCRIPTS / f"{rule}.py"
     spec = spec_from_file_location(f"skillmake_rule_{rule}", path)
     assert spec is not None
@@ -154,7 +160,7 @@ def _run(rule: str, config: str, io: Mapping[str, Any]) -> dict[str, Any]:
     script.main(job)
     missing = sorted(set(io["outputs"]) - set(job.results))
     assert not missing, f"{path} did not write {missing}"
-    return job.results
+    return job
 
 
 def _put(path: Path, result: Any, stamp: Mapping[str, Any]) -> None:

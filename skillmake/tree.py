@@ -1,5 +1,6 @@
 """A video as a tree: windows with captions, frames at the leaves; checked when it is read (SPEC §2 words)."""
 
+import base64
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,8 +11,18 @@ from pydantic import Field, ValidationError
 
 from skillmake.artifacts import Artifact, digest, read_json, sha256
 from skillmake.errors import DataError
+from skillmake.search import TextIndex
 
 LONGEST_CAPTION = 20_000  # characters; an hour of speech has three times that, and belongs into windows
+LARGEST_FRAME = 5_000_000  # bytes; eight of them are near to what endpoints take in one request
+# First bytes of the kinds of pictures that OpenAI's image parts may hold
+KINDS = {
+    "image/png": re.compile(rb"\x89PNG\r\n\x1a\n"),
+    "image/jpeg": re.compile(rb"\xff\xd8\xff"),
+    "image/gif": re.compile(rb"GIF8[79]a"),
+    "image/webp": re.compile(rb"RIFF....WEBP", re.DOTALL),
+}
+MOST_FRAMES = 8  # that a vision model is shown at once
 MOST_SHOWN = 20
 VIDEO_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 SLACK = 1e-6  # seconds: window bounds are sums of floats
@@ -38,7 +49,7 @@ class VideoTree(Artifact):
     """The nodes of one video of `duration` seconds; exactly one has no parent."""
 
     video_id: str
-    duration: float = Field(gt=0)
+    duration: float = Field(gt=0, allow_inf_nan=False)
     nodes: tuple[Node, ...] = Field(min_length=1)
 
     @cached_property
@@ -66,10 +77,31 @@ class VideoTree(Artifact):
         nodes.sort(key=lambda node: (node.span, node.node_id))
         return [node for node in nodes if span is None or node.overlaps(span)]
 
+    @cached_property
+    def _captions(self) -> TextIndex:
+        return TextIndex([node.caption for node in self.leaves()])
+
+    def search(self, query: str, most: int) -> list[Node]:
+        """At most `most` leaves whose captions have a word of `query`, best first by BM25."""
+        leaves = self.leaves()
+        return [leaves[place] for place in self._captions.best(query, most)]
+
     def frames_below(self, node_id: str) -> list[str]:
         """Frame files of a node and of all below it, in order of time."""
         own = list(self.by_id[node_id].frames)
         return own + [frame for child in self.children(node_id) for frame in self.frames_below(child.node_id)]
+
+
+def evenly(frames: Sequence[str], most: int) -> tuple[str, ...]:
+    """At most so many of the frames, evenly chosen."""
+    count = min(most, len(frames))
+    return tuple(frames[k * len(frames) // count] for k in range(count))
+
+
+def data_url(path: Path) -> str:
+    """A picture file as a data URL, as OpenAI's image parts take it; its bytes say what kind it is."""
+    data = path.read_bytes()
+    return f"data:{media_type(data)};base64,{base64.b64encode(data).decode()}"
 
 
 class Forest:
@@ -147,11 +179,26 @@ def _node_problems(node: Node, tree: VideoTree, folder: Path) -> Iterator[str]:
             yield f"span {_seconds(node)} is outside of its parent {node.parent}, {_seconds(parent)}"
     if len(node.caption) > LONGEST_CAPTION:
         yield f"caption has {len(node.caption)} characters, at most {LONGEST_CAPTION}: use smaller windows"
-    for frame in node.frames:
-        if PurePosixPath(frame).is_absolute() or ".." in PurePosixPath(frame).parts:
-            yield f"frame {frame} must be a path inside of {folder}"
-        elif not (folder / frame).is_file():
-            yield f"frame {frame} is not there: no file {folder / frame}"
+    yield from (f"frame {frame} {problem}" for frame in node.frames for problem in _picture(frame, folder))
+
+
+def _picture(frame: str, folder: Path) -> Iterator[str]:
+    path = folder / frame
+    if PurePosixPath(frame).is_absolute() or ".." in PurePosixPath(frame).parts:
+        yield f"must be a path inside of {folder}"
+    elif not path.is_file():
+        yield f"is not there: no file {path}"
+    elif path.stat().st_size > LARGEST_FRAME:
+        yield f"has {path.stat().st_size} bytes, at most {LARGEST_FRAME}: make it smaller"
+    else:
+        with path.open("rb") as file:
+            if media_type(file.read(16)) is None:
+                yield "is no PNG, JPEG, GIF or WebP picture"
+
+
+def media_type(data: bytes) -> str | None:
+    """What kind of picture begins with these bytes; None for another file."""
+    return next((kind for kind, head in KINDS.items() if head.match(data)), None)
 
 
 def _circles(nodes: Mapping[str, Node]) -> Iterator[str]:
@@ -170,70 +217,3 @@ def _circles(nodes: Mapping[str, Node]) -> Iterator[str]:
 
 def _seconds(node: Node) -> str:
     return f"{node.span[0]:g}-{node.span[1]:g} s"
-
-
-class Caption(Artifact):
-    """What is seen or said from `start` to `end`, in seconds."""
-
-    start: float
-    end: float
-    text: str
-
-
-def tree_from_captions(
-    video_id: str, captions: Sequence[Caption], window_s: float, fanout: int, duration: float | None = None
-) -> VideoTree:
-    """Leaves are windows of `window_s` seconds with the captions that begin in them; above them, each node
-    holds up to `fanout` children and the first sentences of their captions.
-
-    `duration`: seconds of the video, None: the end of the last caption. A node's id is its path from the
-    root: `0`, `0.2`, `0.2.1`. Raises DataError without captions and for sizes that make no tree.
-    """
-    if not captions:
-        raise DataError(f"video {video_id}: no captions", "give at least one")
-    if window_s <= 0 or fanout < 2:
-        raise DataError(f"window_s {window_s:g}, fanout {fanout}: need window_s > 0 and fanout of 2 or more")
-    length = duration if duration is not None else max(caption.end for caption in captions)
-    level = [_Part(span, text) for span, text in _windows(captions, window_s, length)]
-    while len(level) > 1:
-        groups = [level[i : i + fanout] for i in range(0, len(level), fanout)]
-        level = [_Part((g[0].span[0], g[-1].span[1]), _summary(g), g) for g in groups]
-    nodes = tuple(_named(level[0], "0", None))
-    tree = VideoTree(video_id=video_id, duration=length, nodes=nodes)
-    if problems := list(tree_problems(tree, Path())):
-        raise DataError("\n".join(f"video {video_id}: {problem}" for problem in problems[:MOST_SHOWN]))
-    return tree
-
-
-class _Part:
-    def __init__(self, span: tuple[float, float], caption: str, children: "Sequence[_Part]" = ()) -> None:
-        self.span, self.caption, self.children = span, caption, children
-
-
-def _windows(
-    captions: Sequence[Caption], window_s: float, length: float
-) -> Iterator[tuple[tuple[float, float], str]]:
-    count = max(1, int(-(-(length - SLACK) // window_s)))
-    texts: list[list[str]] = [[] for _ in range(count)]
-    for caption in sorted(captions, key=lambda caption: (caption.start, caption.end)):
-        texts[min(int(caption.start // window_s), count - 1)].append(caption.text.strip())
-    for k, window in enumerate(texts):
-        # Neighbouring seconds are often described in the same words
-        yield (k * window_s, min((k + 1) * window_s, length)), "\n".join(dict.fromkeys(window))
-
-
-def _summary(parts: Sequence[_Part]) -> str:
-    lines = (f"{part.span[0]:g}-{part.span[1]:g} s: {_first_sentence(part.caption)}" for part in parts)
-    return "\n".join(lines)[:LONGEST_CAPTION]
-
-
-def _first_sentence(text: str) -> str:
-    # A summary of summaries begins with times of its own
-    plain = re.sub(r"^(?:[\d.]+-[\d.]+ s: )+", "", text)
-    return re.split(r"(?<=[.!?])\s|\n", plain, maxsplit=1)[0]
-
-
-def _named(part: _Part, name: str, parent: str | None) -> Iterator[Node]:
-    yield Node(node_id=name, parent=parent, span=part.span, caption=part.caption)
-    for k, child in enumerate(part.children):
-        yield from _named(child, f"{name}.{k}", name)

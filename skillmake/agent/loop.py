@@ -1,6 +1,8 @@
 """The agent: runs of questions with given texts, graded; outcomes known by content are not asked again."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from skillmake.agent.environments.base import Context, Environment
@@ -8,11 +10,12 @@ from skillmake.agent.environments.factory import make_environment
 from skillmake.agent.environments.skill_tool import WithSkill
 from skillmake.agent.extract import extract_choice, extract_free
 from skillmake.agent.graders import Grader, make_grader
-from skillmake.agent.play import Run, Start, StopReason, ToolTexts, play
+from skillmake.agent.play import CUT, Run, Start, StopReason, ToolTexts, play
 from skillmake.agent.render import question_text
 from skillmake.agent.rounds import in_rounds
 from skillmake.agent.toolcalls import check_tools
 from skillmake.agent.trace import Step
+from skillmake.agent.vision import Vision, ask_in_turn
 from skillmake.artifacts import Artifact, canonical_line, sha256
 from skillmake.config.endpoints import ModelConfig
 from skillmake.config.models import Agent as AgentConfig
@@ -22,6 +25,8 @@ from skillmake.llm.types import ChatRequest
 from skillmake.questions import Question
 from skillmake.skilltext import examples
 from skillmake.texts import Texts
+
+MOST_CUT = 0.5
 
 
 class Observation(Artifact):
@@ -34,6 +39,7 @@ class Observation(Artifact):
 class Prediction(Artifact):
     """One rollout. `right` is None when the infrastructure failed: neither right nor wrong.
 
+    `error`: what failed, or that the answer was cut off; that is wrong, for it is the agent's own doing.
     `calls`: cache keys in the order asked; `looked_up`: the outcome was known by content and nothing was
     asked. With tools, `run` is the key of the run, `steps` are the tool calls, and `evidence` are the nodes
     that hold the answer, where the data says so; else `run` is empty and the only call is the key.
@@ -57,6 +63,10 @@ class Prediction(Artifact):
     evidence: tuple[str, ...] = ()
 
     @property
+    def is_cut(self) -> bool:
+        return self.stop_reason == "answered" and bool(self.error)
+
+    @property
     def observation(self) -> Observation:
         return Observation(call=self.run or self.calls[0], right=self.right)
 
@@ -65,6 +75,8 @@ class Agent:
     """Answers questions with given texts and grades the answers.
 
     `environment`: what can be looked up; None makes the one that the configuration names, without a folder.
+    `vision`: looks at pictures; None: the student does.
+    `name`: the model and its place, for messages.
     """
 
     def __init__(
@@ -73,13 +85,14 @@ class Agent:
         model: ModelConfig,
         config: AgentConfig,
         environment: Environment | None = None,
+        vision: Vision | None = None,
     ) -> None:
-        self._client, self._model, self._config = client, model, config
+        self._client, self._model, self._config, self._vision = client, model, config, vision
         self._environment = environment or make_environment(config, Path())
         self._grade: Grader = make_grader(
             config.grader, tolerance=config.tolerance, f1_threshold=config.f1_threshold
         )
-        self.slots = client.slots
+        self.slots, self.name = client.slots, client.name
 
     def run(
         self,
@@ -94,8 +107,8 @@ class Agent:
         `known`: observations by question id; one whose key is the key of this very run is used instead of
         calls. The key of a run without tools is that of its one request. With tools it is a digest over all
         that the run follows from: the first request, what the tools may show, their extract and verify
-        prompts, the skill where a tool reads it, and the limits of the loop; so a changed tool prompt is
-        never taken for the old one, though the first request is the same.
+        prompts, the skill where a tool reads it, the limits of the loop, and the vision model; so a changed
+        tool prompt is never taken for the old one, though the first request is the same.
         """
         asked = list(questions)
         rows: dict[str, Prediction] = {}
@@ -109,7 +122,8 @@ class Agent:
                 todo.append((question, start))
         # Questions with one prefix side by side: the embedded model and most servers reuse it.
         todo.sort(key=lambda pair: (pair[0].task_type, pair[0].options or (), pair[0].question_id))
-        runs = in_rounds([play(start, self._config) for _, start in todo], self._client.ask)
+        ask = partial(ask_in_turn, self._client, self._vision)
+        runs = in_rounds([play(start, self._config) for _, start in todo], ask)
         for (question, start), run in zip(todo, runs, strict=True):
             rows[question.question_id] = self._prediction(question, start, run, replicate)
         return [rows[question.question_id] for question in asked]
@@ -137,7 +151,9 @@ class Agent:
         config = self._config
         limits = [config.max_steps, config.result_tokens, config.context_tokens]
         texts = {name: [text.extract, text.verify] for name, text in start.texts.items()}
-        return sha256(canonical_line([self._client.key(start.request), start.context.digest, texts, limits]))
+        eyes = [self._vision.key] if self._vision else []
+        parts = [self._client.key(start.request), start.context.digest, texts, limits, *eyes]
+        return sha256(canonical_line(parts))
 
     def _start(self, question: Question, texts: Texts, replicate: int) -> Start:
         skill, mode = texts.skill(question.task_type), self._config.skill_mode
@@ -200,11 +216,20 @@ def _looked_up(question: Question, seen: Observation, replicate: int) -> Predict
 
 
 def check_errors(rows: Sequence[Prediction], max_share: float, model: str) -> None:
-    """Raise TrainingAborted when more than `max_share` of the rollouts ended in an error (SPEC §3)."""
-    failed = [row for row in rows if row.stop_reason == "error"]
-    if len(failed) > max_share * len(rows):
-        kinds = sorted({row.error for row in failed})
+    """Raise TrainingAborted when more than `max_share` of the rollouts ended in an error (SPEC §3).
+
+    So it does when most answers were cut off: then max_tokens is measured and not the texts.
+    """
+    failed = Counter(row.error for row in rows if row.stop_reason == "error")
+    if failed.total() > max_share * len(rows):
+        reasons = "; ".join(f"{count} × {reason}" for reason, count in failed.most_common(3))
         raise TrainingAborted(
-            f"{len(failed)} of {len(rows)} rollouts of {model} failed: {'; '.join(kinds[:3])}",
+            f"{failed.total()} of {len(rows)} rollouts of {model} failed: {reasons}",
             "the answers that did arrive are kept; repair the endpoint and run the same command again",
+        )
+    cut = sum(row.is_cut for row in rows)
+    if cut > MOST_CUT * len(rows):
+        raise TrainingAborted(
+            f"{cut} of {len(rows)} rollouts of {model} were {CUT}",
+            "raise models.student.max_tokens, or ask for shorter answers in the prompts",
         )

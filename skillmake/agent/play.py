@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from skillmake.agent.environments.base import Context, ToolResult
+from skillmake.agent.extract import whole_answers
 from skillmake.agent.rounds import Play
 from skillmake.agent.toolcalls import ToolCall, read_calls
 from skillmake.agent.trace import KEPT, Outcome, Step
@@ -22,6 +23,7 @@ from skillmake.texts import tool_path
 
 StopReason = Literal["answered", "max_steps", "error"]
 MOST_IDLE = 2
+CUT = "cut off at max_tokens before an answer"
 LAST = "This is your last turn. Call no tool; answer the question now with what you have found."
 DROPPED = "[This result was dropped to keep within the context. Call again if you need it.]"
 
@@ -71,6 +73,13 @@ class Run:
         self.completion_tokens += reply.outcome.completion_tokens
         return reply.outcome
 
+    def end(self, response: ChatResponse) -> None:
+        """End with an answer. What was cut off is the agent's own doing, not an error of the endpoint."""
+        self.stop_reason, self.answer = "answered", response.text
+        if response.finish == "length":
+            self.answer = whole_answers(response.text)
+            self.error = "" if self.answer else CUT
+
 
 @dataclass
 class Use:
@@ -94,7 +103,7 @@ def play(start: Start, config: AgentConfig) -> Play[Run]:
             return run
         run.trace.append(response.text)
         if not response.tool_calls or not start.context.tools:
-            run.answer, run.stop_reason = response.text, "answered"
+            run.end(response)
             return run
         if is_last:
             return run
@@ -158,9 +167,12 @@ def _refine(
     for use, reply in zip(wanted, replies, strict=True):
         response = run.count(reply)
         if response is None:
+            if use.result.images:
+                run.error += f" (pictures of {use.call.tool} {json.dumps(use.call.arguments)})"
             return
         if which == "extract":
-            use.result = replace(use.result, text=response.text)
+            # The verify prompt is about this text: the pictures are not sent and paid once more
+            use.result = replace(use.result, text=response.text, images=())
         else:
             use.verdict = response.text.strip()
 

@@ -38,7 +38,7 @@ def _lines(model: type[BaseModel], values: BaseModel, indent: str) -> Iterator[s
         yield from textwrap.wrap(
             " ".join(about.split()), WIDTH, initial_indent=f"{indent}# ", subsequent_indent=f"{indent}# "
         )
-        if inner is not None:
+        if inner is not None and value is not None:
             yield f"{indent}{name}:"
             yield from _lines(inner, value, indent + "  ")
         else:

@@ -23,6 +23,7 @@ class ModelConfig(BaseModel):
     max_tokens: int = Field(64, ge=1, description="Most tokens of an answer.")
     base_url: str | None = Field(
         None,
+        pattern=r"^https?://",
         description="`openai`: address of the endpoint; null is the provider's own.",
         json_schema_extra=UNHASHED,
     )
@@ -54,7 +55,7 @@ class ModelConfig(BaseModel):
 
 
 class Models(BaseModel):
-    """The three roles, configured apart."""
+    """The roles, configured apart."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -66,6 +67,18 @@ class Models(BaseModel):
     judge: ModelConfig = Field(
         default_factory=lambda: ModelConfig(max_tokens=1000), description="Judges traces in the diagnosis."
     )
+    vision: ModelConfig | None = Field(
+        None,
+        description="Looks at the pictures that a tool gives; its keys are those of models.student. "
+        "null: the student looks at them itself.",
+    )
+
+    @field_validator("vision")
+    @classmethod
+    def _sees(cls, value: ModelConfig | None) -> ModelConfig | None:
+        if value is not None and value.provider == "local":
+            raise ValueError("the embedded model sees no pictures; use provider openai or rehearsal")
+        return value
 
 
 class Limits(BaseModel):
@@ -78,6 +91,31 @@ class Limits(BaseModel):
         120.0, gt=0, description="Seconds until a call is given up.", json_schema_extra=UNHASHED
     )
     retries: int = Field(5, ge=0, le=20, description="Tries after a failed call.", json_schema_extra=UNHASHED)
+    retry_wait: float = Field(
+        0.5,
+        ge=0,
+        description="Seconds before the second try; they double with each try after that, and an endpoint "
+        "may ask for more (Retry-After).",
+        json_schema_extra=UNHASHED,
+    )
+    longest_wait: float = Field(
+        60.0,
+        ge=0,
+        description="Most seconds between two tries, whatever is asked.",
+        json_schema_extra=UNHASHED,
+    )
+    give_up_after: int = Field(
+        10,
+        ge=1,
+        description="Calls in a row that fail in all their tries before the job stops.",
+        json_schema_extra=UNHASHED,
+    )
+    answer_bytes: int = Field(
+        1_000_000,
+        ge=1000,
+        description="Most bytes of an answer; a call with a longer one failed.",
+        json_schema_extra=UNHASHED,
+    )
     max_calls: int | None = Field(
         None, ge=1, description="Paid calls of the run before it stops.", json_schema_extra=UNHASHED
     )

@@ -170,8 +170,8 @@ def _difference(everything: Mapping[str, Any], without: Mapping[str, Any]) -> di
 def describe(model: type[BaseModel] = Config, prefix: str = "") -> Iterator[tuple[str, Any, str]]:
     """(dotted path, default, description) of every parameter, in the order of the file."""
     for name, field in model.model_fields.items():
-        inner = model_of(field.annotation)
-        if inner is not None:
+        inner, default = model_of(field.annotation), field.get_default(call_default_factory=True)
+        if inner is not None and default is not None:
             yield from describe(inner, f"{prefix}{name}.")
         else:
-            yield f"{prefix}{name}", field.get_default(call_default_factory=True), field.description or ""
+            yield f"{prefix}{name}", default, field.description or ""

@@ -10,7 +10,7 @@ from skillmake.diagnose import diagnose_by_rule
 from skillmake.job import Job
 from skillmake.judges.diagnosis import diagnose_by_judges
 from skillmake.llm.cost import Price
-from skillmake.llm.factory import make_client
+from skillmake.llm.factory import job_client
 from skillmake.llm.types import ChatResponse
 from skillmake.packs import Diagnosis
 from skillmake.questions import Question
@@ -32,19 +32,16 @@ def diagnosis(job: Job) -> Iterator[Diagnose]:
         yield diagnose_by_rule
         return
     model = config.models.judge
-    client = make_client(config, "judge", cache_dir=job.cache_dir, log_dir=job.log_dir, log_name=job.name)
-    asker = Asker(client, model, Templates(Path(config.diagnose.templates)))
-    seed = (config.seed, *job.wildcards.values())
+    templates, seed = Templates(Path(config.diagnose.templates)), (config.seed, *job.wildcards.values())
+    with job_client(job, "judge") as client:
+        asker = Asker(client, model, templates)
 
-    def judged(rows: Sequence[Prediction], questions: Mapping[str, Question], texts: Texts) -> Diagnosis:
-        found = diagnose_by_judges(rows, questions, texts, asker=asker, config=config.diagnose, seed=seed)
-        job.note(case_costs(found, Price(model.price_in, model.price_out)))
-        return found
+        def judged(rows: Sequence[Prediction], questions: Mapping[str, Question], texts: Texts) -> Diagnosis:
+            found = diagnose_by_judges(rows, questions, texts, asker=asker, config=config.diagnose, seed=seed)
+            job.note(case_costs(found, Price(model.price_in, model.price_out)))
+            return found
 
-    try:
         yield judged
-    finally:
-        client.close()
 
 
 def case_costs(found: Diagnosis, price: Price) -> str:

@@ -112,13 +112,14 @@ class Meter:
                 write_text(self._dir / FILE, canonical(asdict(spent)))
 
     def log(self, role: Role, key: str, *, cached: bool, started: float, tries: int, row: Any) -> None:
-        """Append one line to the job's call log."""
+        """Append one line to the job's call log; `started` by time.monotonic(), which nobody sets."""
         line = {
             "role": role,
             "key": key,
             "cached": cached,
             "tries": tries,
-            "seconds": round(time.time() - started, 4),
+            "ended": round(time.time(), 4),
+            "seconds": round(time.monotonic() - started, 4),
             **row,
         }
         with storing(self._log):

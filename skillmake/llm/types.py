@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
-Role = Literal["student", "teacher", "judge"]
+Role = Literal["student", "teacher", "judge", "vision"]
 Message = dict[str, Any]
 
 
@@ -26,6 +26,14 @@ class ChatRequest:
     tools: tuple[dict[str, Any], ...] = ()
     replicate: int = 0
     shared: int | None = None
+
+    @property
+    def pictures(self) -> tuple[str, ...]:
+        """URLs of the image parts of all messages, in order; one without a URL is empty."""
+        contents = [message.get("content") for message in self.messages]
+        parts = [part for content in contents if isinstance(content, list) for part in content]
+        images = [p.get("image_url") for p in parts if isinstance(p, dict) and p.get("type") == "image_url"]
+        return tuple(str(image.get("url", "")) if isinstance(image, dict) else "" for image in images)
 
 
 @dataclass(frozen=True)
@@ -63,15 +71,22 @@ class Reply:
 
 
 class CallFailure(Exception):  # noqa: N818 - CallError is the value it becomes
-    """Raised by a provider. `retryable`: another try may work (429, 5xx, timeout, cut connection);
-    `fatal`: no call will ever work (wrong key, wrong model), so the job must stop at once.
-    `retry_after`: seconds the endpoint asked us to wait."""
+    """Raised by a provider. `retryable`: another try may work (429, 5xx, timeout, cut connection).
+    `fatal`: no call will ever work (wrong key, wrong model), so the job must stop, after the tries if it is
+    retryable as well. `retry_after`: seconds the endpoint asked us to wait. `hint`: what to do about it."""
 
     def __init__(
-        self, reason: str, *, retryable: bool = False, fatal: bool = False, retry_after: float | None = None
+        self,
+        reason: str,
+        *,
+        retryable: bool = False,
+        fatal: bool = False,
+        retry_after: float | None = None,
+        hint: str = "",
     ) -> None:
         super().__init__(reason)
         self.reason, self.retryable, self.fatal, self.retry_after = reason, retryable, fatal, retry_after
+        self.hint = hint
 
 
 class Provider(Protocol):

@@ -42,6 +42,7 @@ ROOT = re.compile(r"root node (\S+),")
 SCOPE = re.compile(r"The question is about ([\d.]+)-([\d.]+) s\.")
 OPTION = re.compile(r"(?m)^- (.+)$")
 OPTIONS_LINE = re.compile(r"Answer with exactly one of: (.+)\.")
+VIEW = "view_frames"
 RESULT = "\n\nResult:\n"
 LAST_TURN = "last turn"
 PLAIN_WORDS = frozenset(
@@ -65,7 +66,7 @@ class Hit:
 def turn(messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> ChatResponse:
     """The next turn: what is left to look up, else the answer."""
     names = {tool["function"]["name"] for tool in tools}
-    view = _View(messages)
+    view = _View(messages, can_look=VIEW in names)
     wanted = [] if view.is_last else [c for c in view.wanted() if c[0] in names and c not in view.made]
     if not wanted:
         return ChatResponse(text=f"Answer: {view.answer()}")
@@ -83,7 +84,8 @@ def turn(messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> Cha
 class _View:
     """What the student knows from the messages of a run."""
 
-    def __init__(self, messages: Sequence[Message]) -> None:
+    def __init__(self, messages: Sequence[Message], can_look: bool) -> None:
+        self.can_look = can_look
         first = max(place for place, m in enumerate(messages) if _is_question(m))
         self.asked = content(messages[first])
         later = messages[first + 1 :]
@@ -103,13 +105,26 @@ class _View:
         self.question = re.split(r"\n\n(?:Options:|Video )", self.asked)[0]
 
     def wanted(self) -> list[tuple[str, str]]:
-        """Calls that the habits ask for, also those made before: the skill, searches, then windows."""
+        """Calls that the habits ask for, also those made before: the skill, searches, then windows.
+
+        Where no caption has a word that was searched for, pictures are looked at instead.
+        """
         searches = self._searches()
         if not self.made:
             return [("read_skill", "{}"), *searches]
         if any(search not in self.made for search in searches):
             return searches
-        return [*self._walk(), *self._reads()]
+        if self.can_look and not self._hits("search_captions"):
+            return self._looks()
+        walk = self._walk("read_node") if WALK in self.skill else []
+        return [*walk, *self._reads()]
+
+    def _looks(self) -> list[tuple[str, str]]:
+        """Pictures of the seconds that the question is about, else of the whole video."""
+        walk, root = self._walk(VIEW), ROOT.search(self.asked)
+        if root is None or any(call not in self.made or call[0] == VIEW for call in walk):
+            return walk
+        return [(VIEW, _arguments(node_id=root[1]))]
 
     def _searches(self) -> list[tuple[str, str]]:
         texts = [self.question]
@@ -118,16 +133,17 @@ class _View:
         found = [" ".join(meaningful(text)) or text for text in texts]
         return [("search_captions", _arguments(query=text)) for text in dict.fromkeys(found)]
 
-    def _walk(self) -> list[tuple[str, str]]:
+    def _walk(self, tool: str) -> list[tuple[str, str]]:
+        """Down to the windows in the seconds that the question is about, and the tool on these."""
         scope, root = SCOPE.search(self.asked), ROOT.search(self.asked)
-        if WALK not in self.skill or scope is None or root is None:
+        if scope is None or root is None:
             return []
         start, end = float(scope[1]), float(scope[2])
         inside = [hit for hit in self._hits() if hit.span[0] < end and start < hit.span[1]]
         inner = [root[1], *(hit.node_id for hit in inside if not hit.is_leaf)]
         walk = [("list_children", _arguments(node_id=name)) for name in dict.fromkeys(inner)]
         leaves = [hit.node_id for hit in inside if hit.is_leaf][: self._most]
-        return [*walk, *(("read_node", _arguments(node_id=name)) for name in dict.fromkeys(leaves))]
+        return [*walk, *((tool, _arguments(node_id=name)) for name in dict.fromkeys(leaves))]
 
     def _reads(self) -> list[tuple[str, str]]:
         leaves = list(dict.fromkeys(hit.node_id for hit in self._hits("search_captions") if hit.is_leaf))
@@ -162,7 +178,7 @@ class _View:
         read = [
             set(stems(text))
             for (name, _), text in zip(self.made, self.results, strict=False)
-            if name == "read_node"
+            if name in ("read_node", VIEW)
         ]
         if self._is_yes_no:
             named = any(set(stems(self.question)) <= window for window in read)

@@ -26,6 +26,7 @@ ELSEWHERE = {
     "skillmake lineage best": "test_lineage_of_a_run",
     "skillmake blame skills/intent/SKILL.md": "test_lineage_of_a_run",
     "skillmake diff seed best": "test_lineage_of_a_run",
+    "skillmake tables main": "test_lineage_of_a_run",
     "dvc repro": "test_dvc",
     "dvc exp run -S gate.n_max=20": "test_dvc",
     "dvc exp show": "test_dvc",

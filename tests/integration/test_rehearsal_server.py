@@ -19,7 +19,7 @@ import openai
 import pytest
 
 from skillmake.errors import ConfigError
-from skillmake.rehearsal.provider import Fault
+from skillmake.rehearsal.faults import Fault
 from skillmake.rehearsal.server import ServerConfig, main, serve
 from skillmake.rehearsal.world import World, WorldConfig
 
@@ -143,7 +143,7 @@ def test_seed_is_the_replicate() -> None:
 
 def test_models_and_health(client: openai.OpenAI, url: str, world: World) -> None:
     names = {model.id for model in client.models.list()}
-    assert names == {f"rehearsal-{role}@{world.digest}" for role in ("student", "teacher", "judge")}
+    assert names == {f"rehearsal-{role}@{world.digest}" for role in ("student", "teacher", "judge", "vision")}
     assert get(f"{url}/health") == {"status": "ok", "world": world.digest}
 
 

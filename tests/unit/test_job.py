@@ -107,6 +107,14 @@ def test_the_same_content_is_not_made_again() -> None:
     assert Path("out/folder/c.md").read_text() == "flat"
 
 
+def test_what_does_not_follow_from_the_inputs_is_made_again() -> None:
+    script = Path("scripts/double.py")
+    script.write_text(script.read_text() + "    job.is_reusable = False\n")
+    run()
+    run()
+    assert runs() == 2
+
+
 def test_another_lineage_of_an_input_is_no_reason_to_run_but_is_stamped() -> None:
     run()
     write_text(

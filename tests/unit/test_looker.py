@@ -22,7 +22,7 @@ from skillmake.rehearsal.provider import RehearsalProvider
 from skillmake.rehearsal.server import ServerConfig, serve
 from skillmake.rehearsal.world import World, WorldConfig
 from skillmake.texts import Texts
-from skillmake.tree import Caption, tree_from_captions
+from skillmake.windows import Caption, tree_from_captions
 from tests.scripted import SKILL, texts
 
 WORLD = WorldConfig(types=1, units_per_type=12)

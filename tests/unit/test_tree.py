@@ -9,7 +9,8 @@ import pytest
 from skillmake.agent.environments.tree import TreeContext, TreeEnvironment
 from skillmake.config.models import Agent as AgentConfig
 from skillmake.errors import DataError
-from skillmake.tree import LONGEST_CAPTION, Caption, Forest, VideoTree, load_tree, tree_from_captions
+from skillmake.tree import LONGEST_CAPTION, Forest, VideoTree, load_tree
+from skillmake.windows import Caption, tree_from_captions
 from tests.scripted import Scripted, agent, call, calls, says, texts
 from tests.worlds import question
 

@@ -32,8 +32,9 @@ class Tool:
 class ToolResult:
     """What a call gave.
 
-    `nodes`: ids of what was read whole; `images`: data URLs that go to a vision model with the tool's
-    extract prompt; `is_error`: `text` tells the agent what was wrong with the call and what to do.
+    `nodes`: ids of what was read whole; `images`: data URLs that go to the vision model with the tool's
+    extract prompt, whose answer the agent is given; `is_error`: `text` tells the agent what was wrong with
+    the call and what to do.
     """
 
     text: str

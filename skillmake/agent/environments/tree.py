@@ -1,7 +1,5 @@
 """`agent.environment: tree`: a video as a tree of windows that the agent walks with four tools."""
 
-import base64
-import mimetypes
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,12 +11,11 @@ from skillmake.config.models import Agent as AgentConfig
 from skillmake.errors import DataError
 from skillmake.llm.types import Message
 from skillmake.questions import Question
-from skillmake.similarity import cosine, tfidf
-from skillmake.tree import Forest, Node, VideoTree
+from skillmake.tree import MOST_FRAMES, Forest, Node, VideoTree, data_url, evenly
 
 SNIPPET = 160  # characters of a caption in a list
 MOST_HITS, HITS = 10, 5
-MOST_FRAMES, FRAMES = 8, 4
+FRAMES = 4
 
 
 def _schema(required: Sequence[str], **properties: Mapping[str, Any]) -> dict[str, Any]:
@@ -147,11 +144,7 @@ class TreeContext:
         return ToolResult(f"{head}\n{node.caption or '(no caption)'}", nodes=(node_id,))
 
     def _search(self, query: str, limit: int = HITS) -> ToolResult:
-        nodes = self.tree.leaves()
-        own, *vectors = tfidf([query, *(node.caption for node in nodes)])
-        likeness = [round(cosine(own, vector), 9) for vector in vectors]
-        order = sorted(range(len(nodes)), key=lambda place: (-likeness[place], place))
-        hits = [nodes[place] for place in order[:limit] if likeness[place] > 0]
+        hits = self.tree.search(query, limit)
         if not hits:
             return ToolResult(f"No caption has a word of {query!r}. Try other words, or list_children.")
         return ToolResult("\n".join(self._line(node) for node in hits))
@@ -160,9 +153,8 @@ class TreeContext:
         frames = self.tree.frames_below(node_id)
         if not frames:
             return ToolResult(f"node {node_id} has no frames; read_node gives its caption.", is_error=True)
-        count = min(limit, len(frames))
-        chosen = [frames[k * len(frames) // count] for k in range(count)]
-        text = f"Node {node_id}, {_time(self.tree.by_id[node_id])}: {count} of {len(frames)} frames."
+        chosen = evenly(frames, limit)
+        text = f"Node {node_id}, {_time(self.tree.by_id[node_id])}: {len(chosen)} of {len(frames)} frames."
         return ToolResult(text, (node_id,), tuple(data_url(self.folder / frame) for frame in chosen))
 
     def _line(self, node: Node) -> str:
@@ -173,12 +165,6 @@ class TreeContext:
     def _below(self, node: Node) -> str:
         count = len(self.tree.children(node.node_id))
         return f"{count} children" if count else "leaf"
-
-
-def data_url(path: Path) -> str:
-    """A picture file as a data URL, as OpenAI's image parts take it."""
-    kind = mimetypes.guess_type(path.name)[0] or "image/png"
-    return f"data:{kind};base64,{base64.b64encode(path.read_bytes()).decode()}"
 
 
 def _time(node: Node) -> str:
