@@ -3,6 +3,7 @@
 import atexit
 import functools
 import json
+import logging
 import sys
 from pathlib import Path
 
@@ -31,6 +32,8 @@ from skillmake.workspace import TrainingLock, prune, set_environment, sweep_inco
 
 set_environment(Path(workflow.basedir))
 logger.addFilter(Brief())
+# A full disk is told by the job that needs it, and not by each line that no log can take
+logging.raiseExceptions = False
 
 try:
     CONFIG = parse_config(config)

@@ -1,5 +1,6 @@
 """Usage and cost: a log line per call, and hard caps that hold for the whole run."""
 
+import errno
 import json
 import os
 import time
@@ -124,5 +125,9 @@ class Meter:
         }
         with storing(self._log):
             self._log.parent.mkdir(parents=True, exist_ok=True)
-            with self._log.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(line, sort_keys=True, ensure_ascii=False) + "\n")
+            with self._log.open("ab", buffering=0) as file:
+                end = file.tell()
+                whole = json.dumps(line, sort_keys=True, ensure_ascii=False).encode() + b"\n"
+                if file.write(whole) < len(whole):  # the disk is full: no half line stays
+                    file.truncate(end)
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))

@@ -146,6 +146,15 @@ def test_no_call_is_paid_without_room_for_its_answer(tmp_path: Path) -> None:
     assert len(entries(tmp_path)) == Spent.read(tmp_path / "log").calls == 2
 
 
+def test_a_full_disk_leaves_no_half_line_in_the_log(tmp_path: Path) -> None:
+    in_process(tmp_path).ask(requests(1))
+    log = tmp_path / "log" / "calls" / "job.jsonl"
+    with files_of_at_most(log.stat().st_size + 20), pytest.raises(StorageError, match=r"job\.jsonl"):
+        in_process(tmp_path).ask(requests(1))
+    in_process(tmp_path).ask(requests(1))
+    assert [row["cached"] for row in log_lines(tmp_path)] == [False, True]
+
+
 def over_http(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
