@@ -40,26 +40,30 @@ class Stop:
 
     @contextmanager
     def on_signal(self) -> Iterator[None]:
-        """Stop at the first signal that ends a process; a second one has its usual effect."""
+        """Stop at a signal that would end this process; a second SIGINT has its usual effect.
+
+        The others may come several times: at the death of Snakemake one for each of its threads.
+        """
         loop = asyncio.get_running_loop()
         before = _handlers() if threading.current_thread() is threading.main_thread() else {}
 
-        def stop() -> None:
-            release()
+        def release(number: signal.Signals) -> None:
+            if number in before:
+                loop.remove_signal_handler(number)
+                signal.signal(number, before.pop(number))
+
+        def stop(number: signal.Signals) -> None:
+            if number == signal.SIGINT:
+                release(number)
             self.now(TrainingAborted("stopped by a signal", "the same command continues where it stopped"))
 
-        def release() -> None:
-            while before:
-                number, handler = before.popitem()
-                loop.remove_signal_handler(number)
-                signal.signal(number, handler)
-
         for number in before:
-            loop.add_signal_handler(number, stop)
+            loop.add_signal_handler(number, stop, number)
         try:
             yield
         finally:
-            release()
+            for number in list(before):
+                release(number)
 
 
 def _handlers() -> dict[signal.Signals, Any]:
