@@ -112,21 +112,31 @@ def main(rule: str, code: str, config: str, io_text: str) -> None:
     die_with_parent()
     io = json.loads(io_text)
     try:
-        memo = Memo(default_cache_dir())
-        key = memo_key(rule, code, config, io)
-        results = memo.get(key)
-        if results is None:
-            job = _run(rule, config, io)
-            results = job.results
-            if job.is_reusable:
-                memo.put(key, results)
-        stamp = {"derived_from": _sources(io), "made_by": {"rule": rule, "code": code}}
-        for name, path in _paths(io["outputs"]).items():
-            assert isinstance(path, Path)
-            _put(path, results[name], stamp)
+        put_results(results_of(rule, code, config, io), rule, code, io)
     except SkillmakeError as error:
         _tell(f"{rule}: {error}")
         raise SystemExit(1) from None
+
+
+def results_of(rule: str, code: str, config: str, io: Mapping[str, Any]) -> dict[str, Any]:
+    """What the rule's script makes, by output name: from the memo, else by running it."""
+    memo = Memo(default_cache_dir())
+    key = memo_key(rule, code, config, io)
+    results = memo.get(key)
+    if results is None:
+        job = _run(rule, config, io)
+        results = job.results
+        if job.is_reusable:
+            memo.put(key, results)
+    return results
+
+
+def put_results(results: Mapping[str, Any], rule: str, code: str, io: Mapping[str, Any]) -> None:
+    """Write every output, each JSON one with the stamp of what it was made from and by."""
+    stamp = {"derived_from": _sources(io), "made_by": {"rule": rule, "code": code}}
+    for name, path in _paths(io["outputs"]).items():
+        assert isinstance(path, Path)
+        _put(path, results[name], stamp)
 
 
 def die_with_parent() -> None:
