@@ -3,6 +3,7 @@
 import atexit
 import functools
 import json
+import logging
 import sys
 from pathlib import Path
 
@@ -10,9 +11,11 @@ from pathlib import Path
 sys.path.insert(0, str(workflow.basedir))
 
 from snakemake.exceptions import WorkflowError
+from snakemake.logging import logger
 
 from skillmake.agent.environments.files import looked_up_files
 from skillmake.artifacts import canonical_line
+from skillmake.brief import Brief
 from skillmake.codehash import code_digest
 from skillmake.config.load import (
     hashed_part,
@@ -22,11 +25,15 @@ from skillmake.config.load import (
     unhashed_part,
 )
 from skillmake.errors import SkillmakeError
+from skillmake.made import set_changed_aside
 from skillmake.tables.places import TABLES, place_of
 from skillmake.texts import tool_prompts
 from skillmake.workspace import TrainingLock, prune, set_environment, sweep_incomplete
 
 set_environment(Path(workflow.basedir))
+logger.addFilter(Brief())
+# A full disk is told by the job that needs it, and not by each line that no log can take
+logging.raiseExceptions = False
 
 try:
     CONFIG = parse_config(config)
@@ -259,7 +266,12 @@ UNPRUNED = SNAKEMAKE / "skillmake.unpruned"
 
 if workflow.is_main_process and not workflow.dryrun and LOCK.acquire():
     for left in sweep_incomplete(SNAKEMAKE / "incomplete"):
-        print(f"removed {left}: a killed run left it incomplete", file=sys.stderr)
+        print(f"{left}: a killed run left it incomplete; made again", file=sys.stderr)
+    for changed, kept in set_changed_aside(CONFIG.run):
+        print(
+            f"{changed}: changed since it was made; kept in {kept}, made again",
+            file=sys.stderr,
+        )
 
 
 onstart:
@@ -281,6 +293,18 @@ def finish():
 
 onsuccess:
     finish()
+
+
+onerror:
+    from skillmake.llm.cost import Spent
+
+    jobs = list(workflow.dag.jobs)
+    done = sum(workflow.dag.noneedrun_finished(job) for job in jobs)
+    print(
+        f"{RUN} stopped: {done} of {len(jobs)} jobs planned so far are done. "
+        f"Spent in all: {Spent.read(Path(RUN, 'log'))}. The same command continues.",
+        file=sys.stderr,
+    )
 
 
 # Killed between the last job and finish(), the next start has nothing to do and calls no handler.

@@ -89,8 +89,8 @@ def _writer(wanted: bool, prompt: Path, params: list[Path], folder: Path) -> Ite
         return
     from skillmake.agent.vision import Vision
     from skillmake.captioning import caption_windows
-    from skillmake.llm.cache import default_cache_dir
     from skillmake.llm.factory import make_client
+    from skillmake.memo import default_cache_dir
 
     config = load_config(*params)
     if config.models.vision is None:

@@ -6,26 +6,23 @@ made from, and writes atomically. Scripts read, call one library function and wr
 
 import ctypes
 import json
+import os
 import signal
 import sys
 from collections.abc import Iterable, Mapping
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from skillmake.artifacts import (
-    Model,
-    canonical,
-    canonical_line,
-    read_model,
-    sha256,
-    write_text,
-)
-from skillmake.config.load import granted
-from skillmake.config.models import Config
-from skillmake.errors import SkillmakeError
-from skillmake.llm.cache import default_cache_dir
-from skillmake.memo import Memo, payload_digest
+from skillmake.errors import SkillmakeError, storing
+from skillmake.files import canonical, canonical_line, sha256, write_text
+from skillmake.made import note_made
+from skillmake.memo import Memo, default_cache_dir, payload_digest
+from skillmake.workspace import PARENT
+
+if TYPE_CHECKING:  # heavy; a step that is known needs none of them
+    from skillmake.artifacts import Model
+    from skillmake.config.models import Config
 
 Paths = dict[str, Path | list[Path]]
 SCRIPTS = Path("scripts")
@@ -38,7 +35,7 @@ class Job:
     `is_reusable`: whether the results follow from the inputs alone, so that they may go into the memo.
     """
 
-    def __init__(self, rule: str, config: Config, io: Mapping[str, Any]) -> None:
+    def __init__(self, rule: str, config: "Config", io: Mapping[str, Any]) -> None:
         self.rule, self.config = rule, config
         self.wildcards: dict[str, str] = io["wildcards"]
         self.run_dir = Path(io["run"])
@@ -70,10 +67,14 @@ class Job:
         path = self._inputs.get(name, [])
         return [path] if isinstance(path, Path) else path
 
-    def read(self, name: str, model: type[Model]) -> Model:
+    def read(self, name: str, model: "type[Model]") -> "Model":
+        from skillmake.artifacts import read_model
+
         return read_model(self.path(name), model)
 
-    def read_all(self, name: str, model: type[Model]) -> list[Model]:
+    def read_all(self, name: str, model: "type[Model]") -> "list[Model]":
+        from skillmake.artifacts import read_model
+
         return [read_model(path, model) for path in self.paths(name)]
 
     def write(self, name: str, value: Any) -> None:
@@ -113,7 +114,7 @@ def main(rule: str, code: str, config: str, io_text: str) -> None:
     try:
         put_results(results_of(rule, code, config, io), rule, code, io)
     except SkillmakeError as error:
-        print(f"{rule}: {error}", file=sys.stderr)
+        _tell(f"{rule}: {error}")
         raise SystemExit(1) from None
 
 
@@ -139,9 +140,21 @@ def put_results(results: Mapping[str, Any], rule: str, code: str, io: Mapping[st
 
 
 def die_with_parent() -> None:
-    """A rule must not outlive a Snakemake that was killed (DESIGN §4.4)."""
+    """A rule must not outlive a Snakemake that was killed (DESIGN §4.4): it ends, or it only takes the
+    answers of calls in flight (see `Client`)."""
     if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+    # It may have died before that, while this process was starting
+    if os.getppid() != int(os.environ.get(PARENT, os.getppid())):
+        raise SystemExit("the Snakemake that started this job has ended")
+
+
+def _tell(message: str) -> None:
+    """Into the job's log, or on the terminal if the disk is full."""
+    try:
+        print(message, file=sys.stderr, flush=True)
+    except OSError:
+        print(message, flush=True)
 
 
 def _run(rule: str, config: str, io: Mapping[str, Any]) -> Job:
@@ -151,6 +164,8 @@ def _run(rule: str, config: str, io: Mapping[str, Any]) -> Job:
     assert spec.loader is not None
     script = module_from_spec(spec)
     spec.loader.exec_module(script)
+    from skillmake.config.load import granted
+
     job = Job(rule, granted(json.loads(config), io["settings"]), io)
     script.main(job)
     missing = sorted(set(io["outputs"]) - set(job.results))
@@ -159,15 +174,19 @@ def _run(rule: str, config: str, io: Mapping[str, Any]) -> Job:
 
 
 def _put(path: Path, result: Any, stamp: Mapping[str, Any]) -> None:
+    """Write an output; what it will be is noted first, so that any other content is known for damaged."""
     if isinstance(result, dict):
-        path.mkdir(parents=True, exist_ok=True)
+        note_made(path, result)
+        with storing(path):
+            path.mkdir(parents=True, exist_ok=True)
         for name in sorted(result):
             write_text(path / name, result[name])
-    elif path.suffix == ".json":
+        return
+    if path.suffix == ".json":
         value = json.loads(result)
-        write_text(path, canonical({**value, **stamp} if isinstance(value, dict) else value))
-    else:
-        write_text(path, result)
+        result = canonical({**value, **stamp} if isinstance(value, dict) else value)
+    note_made(path, result)
+    write_text(path, result)
 
 
 def _sources(io: Mapping[str, Any]) -> dict[str, str]:

@@ -8,14 +8,21 @@ import base64
 import binascii
 import fcntl
 import os
+import shutil
 import sys
+import time
 from collections.abc import Collection
 from pathlib import Path
 from typing import IO
 
+# Environment of a job: process id of the Snakemake that runs it, and when that began
+PARENT, STARTED = "SKILLMAKE_PARENT", "SKILLMAKE_STARTED"
+
 
 def set_environment(root: Path) -> None:
-    """Let the jobs of this process find this Python and the package under `root`, and no other copy."""
+    """Let the jobs of this process find this Python and the package under `root`, and no other copy; and
+    tell them whose jobs they are and since when."""
+    os.environ[PARENT], os.environ[STARTED] = str(os.getpid()), repr(time.time())
     os.environ["PYTHONPATH"] = os.pathsep.join(
         filter(None, [str(root.resolve()), os.environ.get("PYTHONPATH")])
     )
@@ -64,9 +71,11 @@ def sweep_incomplete(markers: Path, root: Path = Path()) -> list[str]:
         except (binascii.Error, UnicodeDecodeError):
             marker.unlink()
             continue
-        if output.is_file():
-            output.unlink()
-            removed.append(output.as_posix())
+        # With what an interrupted write has left beside it
+        for path in (output, *output.parent.glob(f".{output.name}.*")):
+            if path.exists():
+                shutil.rmtree(path) if path.is_dir() else path.unlink()
+                removed.append(path.as_posix())
         marker.unlink()
     return removed
 

@@ -40,6 +40,13 @@ class ModelConfig(BaseModel):
         0.0, ge=0, description="Price of a million answer tokens.", json_schema_extra=UNHASHED
     )
 
+    @field_validator("base_url")
+    @classmethod
+    def _no_secret(cls, value: str | None) -> str | None:
+        if value is not None and "@" in value.split("?")[0]:
+            raise ValueError("no user or password here; put the key into the variable of api_key_env")
+        return value
+
     @model_validator(mode="after")
     def _local_is_greedy(self) -> "ModelConfig":
         if self.provider == "local" and self.temperature > 0:
@@ -117,4 +124,10 @@ class Limits(BaseModel):
     )
     max_cost: float | None = Field(
         None, gt=0, description="Money of the run before it stops.", json_schema_extra=UNHASHED
+    )
+    max_seconds: float | None = Field(
+        None,
+        gt=0,
+        description="Seconds of the run's commands, added up, after which no call begins.",
+        json_schema_extra=UNHASHED,
     )

@@ -17,7 +17,8 @@ def make_client(config: Config, role: Role, *, cache_dir: Path, log_dir: Path, l
     """The client of `role`; needs the sections `models.<role>`, `limits` and, for it, `rehearsal`."""
     limits = config.limits
     model = getattr(config.models, role)
-    meter = Meter(log_dir, Caps(limits.max_calls, limits.max_tokens, limits.max_cost), log_name)
+    caps = Caps(limits.max_calls, limits.max_tokens, limits.max_cost, limits.max_seconds)
+    meter = Meter(log_dir, caps, log_name)
     return Client(
         make_provider(config, role),
         role,

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from dataclasses import replace
 from typing import Any
 from urllib.parse import urlsplit
@@ -40,8 +41,7 @@ class OpenAIProvider:
         try:
             answer = read_completion(await self._send(request))
         except CallFailure as failure:
-            if len(self._key) >= SHORTEST_SECRET:
-                failure.reason = failure.reason.replace(self._key, "…")
+            failure.reason = without_key(failure.reason, self._key)
             raise
         return replace(answer, text=_chosen(answer.text)) if request.choices else answer
 
@@ -106,6 +106,11 @@ def address(config: ModelConfig) -> str:
     """Where the endpoint is, without what an address may hold of secrets."""
     parts = urlsplit(config.base_url or os.environ.get("OPENAI_BASE_URL") or "https://api.openai.com/v1")
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path.rstrip('/')}"
+
+
+def without_key(text: str, key: str) -> str:
+    """A message without the key, which some endpoints repeat in it, whole or with its middle masked."""
+    return text if len(key) < SHORTEST_SECRET else re.sub(re.escape(key[:6]) + r"\S*", "…", text)
 
 
 def choice_schema(choices: tuple[str, ...]) -> dict[str, Any]:

@@ -131,7 +131,9 @@ class Server:
     def _authorize(self, request: web.Request) -> None:
         given = request.headers.get("Authorization", "").removeprefix("Bearer ")
         if self._config.api_key and not hmac.compare_digest(given.encode(), self._config.api_key.encode()):
-            raise ApiError(*REFUSALS["401"])
+            # Some endpoints repeat the key, which must get no further than to the client
+            status, message, kind, code = REFUSALS["401"]
+            raise ApiError(status, f"{message.rstrip('.')}: {given}.", kind, code)
 
     def _role(self, model: str) -> Role:
         name, _, world = model.partition("@")

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from tests.films import write_films
 from tests.integration.conftest import ROOT, Project
 
 pytestmark = pytest.mark.dag
+CANARY = "sk-canary-e4b1c07d52"
 TINY = {
     "data": {"questions": "films/questions.jsonl", "videos": "films/videos"},
     "train": {"epochs": 1, "batch_size": 10, "min_class_per_batch": 2},
@@ -39,14 +41,27 @@ def predictions(work: Project, name: str) -> tuple[Prediction, ...]:
     return Rollout.model_validate({k: v for k, v in value.items() if k in Rollout.model_fields}).rows
 
 
-def test_a_tree_agent_trains_over_http(project: Callable[[str], Project]) -> None:
+def holding(text: str, work: Project) -> list[Path]:
+    """Files of the project and of its cache with `text` in their name or content."""
+    places = (work.root, Path(work.env["SKILLMAKE_CACHE"]))
+    found = [path for place in places for path in place.rglob("*")]
+    return [p for p in found if text in str(p) or (p.is_file() and text.encode() in p.read_bytes())]
+
+
+def test_a_tree_agent_trains_over_http_and_tells_nobody_its_key(
+    project: Callable[[str], Project], monkeypatch: pytest.MonkeyPatch
+) -> None:
     work = project("work")
     write_films(work.root / "films", 24)
     # A teacher that knows only what helps: what is shown is the way of texts, traces and packs
     world = WorldConfig(useful_share=1.0, harmful_share=0.0, useless_share=0.0)
-    with serve(ServerConfig(world=world)) as (url, _):
+    monkeypatch.setenv("OPENAI_API_KEY", CANARY)
+    with serve(ServerConfig(world=world, api_key=CANARY)) as (url, _):
         work.params(config(url))
-        work.train()
+        told = work.train("--printshellcmds", "--quiet", "progress")
+        assert "python -m skillmake.job gate" in told
+        assert CANARY not in told
+        assert holding(CANARY, work) == []
         baseline = predictions(work, "data/baseline.json")
         assert len(baseline) == 72
         assert {row.stop_reason for row in baseline} == {"answered"}
