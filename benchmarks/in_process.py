@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
+from io import StringIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import CodeType, SimpleNamespace
@@ -157,6 +158,8 @@ def _regex(pattern: str) -> re.Pattern[str]:
 
 @cache
 def _compiled(path: str) -> CodeType:
-    workflow = SimpleNamespace(sourcecache=SimpleNamespace(open=lambda file: Path(file.path).open()))
+    workflow = SimpleNamespace(
+        sourcecache=SimpleNamespace(open=lambda file: StringIO(Path(file.path).read_text()))
+    )
     source, _ = parse(LocalSourceFile(str(ROOT / path)), workflow, {})  # type: ignore[arg-type]
     return compile(source, path, "exec")

@@ -26,6 +26,8 @@ def set_environment(root: Path) -> None:
     os.environ["PYTHONPATH"] = os.pathsep.join(
         filter(None, [str(root.resolve()), os.environ.get("PYTHONPATH")])
     )
+    # To look for plugins, pydantic would read the metadata of every package at each start of a job
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
 
 
