@@ -125,8 +125,8 @@ HEAD = """\
 
 `python -m benchmarks.slot_use`: {epochs} epochs, {latency:g} s per call, {slots} slots, {cores} jobs on
 2 cores. Use is the time that calls were in flight over slots × time, from a rule's first call to its last;
-the gates of a step are one rule. Latency is what the client saw, of which {latency:g} s are the server's; the ideal time is
-calls × {latency:g} s / slots."""
+the gates of a step are one rule. Latency is what the client saw, of which
+{latency:g} s are the server's; the ideal time is calls × {latency:g} s / slots."""
 COLUMNS = """
 | rule | times | calls | seconds | ideal | latency | use |
 | --- | ---: | ---: | ---: | ---: | ---: | ---: |"""
