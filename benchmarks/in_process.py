@@ -109,6 +109,10 @@ class Run:
         metrics: dict[str, Any] = read_json("metrics.json")
         return metrics
 
+    def given(self, paths: Iterable[str]) -> None:
+        """Take files that lie there for made."""
+        self._made |= set(paths)
+
     def make(self, path: str) -> None:
         """The file and, before it, what it is made from; a file without a rule must be there."""
         if path in self._made:
@@ -157,6 +161,6 @@ def _regex(pattern: str) -> re.Pattern[str]:
 
 @cache
 def _compiled(path: str) -> CodeType:
-    workflow = SimpleNamespace(sourcecache=SimpleNamespace(open=lambda file: Path(file.path).open()))
+    workflow = SimpleNamespace(sourcecache=SimpleNamespace(open=lambda file: Path(file.path).open()))  # noqa: SIM115
     source, _ = parse(LocalSourceFile(str(ROOT / path)), workflow, {})  # type: ignore[arg-type]
     return compile(source, path, "exec")
