@@ -101,7 +101,7 @@ def train(case: Case, folder: Path) -> pd.DataFrame:
 
 
 def windows(calls: pd.DataFrame) -> pd.DataFrame:
-    """One row per time in which a rule had calls in flight; the gates of a step are one rule."""
+    """One row per time in which a rule had calls in flight: of the gates of a step together."""
     paid = calls[~calls["cached"]].copy()
     paid["started"] = paid["ended"] - paid["seconds"]
     keys = paid[["rule", "epoch", "step"]].fillna(0)
@@ -123,10 +123,10 @@ def line(rule: str, found: Mapping[str, pd.Series]) -> str:
 HEAD = """\
 # Slot use over HTTP
 
-`python -m benchmarks.slot_use`: {epochs} epochs, {latency:g} s per call, {slots} slots, {cores} jobs on
-2 cores. Use is the time that calls were in flight over slots × time, from a rule's first call to its last;
-the gates of a step are one rule. Latency is what the client saw, of which
-{latency:g} s are the server's; the ideal time is calls × {latency:g} s / slots."""
+`python -m benchmarks.slot_use`: {epochs} epochs, {latency:g} s per call, {slots} slots, {cores} jobs on 2
+cores. Use is the time that calls were in flight over slots × time, from a rule's first call to its last; the
+gates of a step are one rule. Latency is what the client saw, of which {latency:g} s are the server's; the
+ideal time is calls × {latency:g} s / slots."""
 COLUMNS = """
 | rule | times | calls | seconds | ideal | latency | use |
 | --- | ---: | ---: | ---: | ---: | ---: | ---: |"""

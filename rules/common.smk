@@ -52,6 +52,7 @@ ALL_SLOTS = SLOTS if _limit is None else _limit.value
 VIDEOS = looked_up_files(CONFIG.agent.environment, CONFIG.data.videos)
 BY_LLM = CONFIG.evolve.teacher == "llm"
 BY_JUDGES = CONFIG.diagnose.method == "judges"
+SOFT = BY_JUDGES and CONFIG.slow.soft_validation
 HOLDOUT = CONFIG.slow.run_holdout_eval
 
 
@@ -164,6 +165,7 @@ def after_steps(kind):
 # Artefacts of a slow update in order of time.
 END_KINDS = [
     "validation",
+    *(["soft"] if SOFT else []),
     *("scores", "settled_state", "settled_texts", "probation", "settled_best"),
     *("momentum", "momentum_texts"),
     *("prompts", "prompts_texts"),
@@ -205,6 +207,10 @@ def of_steps(name, per_type=False):
     return files
 
 
+def softs(w):
+    return [f"{RUN}/data/soft.json", *of_epochs("end/soft.json")(w)]
+
+
 def seed_files():
     skills = sorted(Path(CONFIG.data.skills).glob("*/SKILL.md"))
     prompts = Path(CONFIG.data.prompts)
@@ -236,7 +242,8 @@ def last_end(kind):
 
 def artefacts(w):
     """Every file of the run, in order of time."""
-    out = [*DATA.values(), *(f"{RUN}/data/{k}.json" for k in ("texts", "baseline"))]
+    kinds = ("texts", "baseline", *(["soft"] if SOFT else []))
+    out = [*DATA.values(), *(f"{RUN}/data/{k}.json" for k in kinds)]
     out += [epoch_end(0, kind) for kind in ("state", "best")]
     epochs = finished_epochs()
     for e in [*epochs, len(epochs) + 1]:

@@ -72,11 +72,33 @@ rule baseline:
         f"{JOB} baseline {ARGS}"
 
 
+# Part of the run with slow.soft_validation and judges, as soft_eval is.
+rule soft_seed:
+    input:
+        **DATA,
+        texts=f"{RUN}/data/texts.json",
+        baseline=f"{RUN}/data/baseline.json",
+        templates=JUDGE_TEMPLATES,
+    output:
+        soft=f"{RUN}/data/soft.json",
+    log:
+        f"{RUN}/log/soft_seed.log",
+    resources:
+        llm_slots=SLOTS,
+    params:
+        cfg=cfg("diagnose", "models.judge"),
+        code=code("soft_seed"),
+        io=io,
+    shell:
+        f"{JOB} soft_seed {ARGS}"
+
+
 rule init:
     input:
         **DATA,
         texts=f"{RUN}/data/texts.json",
         baseline=f"{RUN}/data/baseline.json",
+        soft=[f"{RUN}/data/soft.json"] if SOFT else [],
     output:
         state=f"{RUN}/init/state.json",
         best=f"{RUN}/init/best.json",

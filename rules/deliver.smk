@@ -69,6 +69,7 @@ rule metrics:
         validations=of_epochs("end/validation.json"),
         momenta=of_epochs("end/momentum.json"),
         prompts=of_epochs("end/prompts.json"),
+        softs=softs if SOFT else [],
         seconds=of_epochs("end/validation2.json"),
         holdouts=of_epochs("end/holdout.json") if HOLDOUT else [],
         best=last_end("best"),

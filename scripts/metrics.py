@@ -10,6 +10,7 @@ from skillmake.prompts_update import PromptsReport, SecondValidation
 from skillmake.rehearsal.truth import add_truth
 from skillmake.result import result_text
 from skillmake.rollout import Rollout
+from skillmake.scores import SoftScores
 from skillmake.settle import GateResult
 from skillmake.slow import BestReport, Validation
 from skillmake.texts import Texts
@@ -25,6 +26,7 @@ def main(job: Job) -> None:
         diagnoses=job.read_all("diagnoses", Diagnosis),
         momenta=job.read_all("momenta", MomentumReport),
         prompts=job.read_all("prompts", PromptsReport),
+        softs=job.read_all("softs", SoftScores),
         seconds=job.read_all("seconds", SecondValidation),
         holdouts=job.read_all("holdouts", Holdout),
     )

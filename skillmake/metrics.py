@@ -13,6 +13,7 @@ from skillmake.packs import Diagnosis
 from skillmake.prompts_update import PromptsReport, SecondValidation
 from skillmake.questions import slug
 from skillmake.rollout import Rollout
+from skillmake.scores import SoftScores
 from skillmake.settle import GateResult
 from skillmake.slow import BestReport, Validation
 from skillmake.state import accuracy, outcomes_by_unit
@@ -151,6 +152,7 @@ class RunFiles:
     diagnoses: list[Diagnosis] = field(default_factory=list)
     momenta: list[MomentumReport] = field(default_factory=list)
     prompts: list[PromptsReport] = field(default_factory=list)
+    softs: list[SoftScores] = field(default_factory=list)
     seconds: list[SecondValidation] = field(default_factory=list)
     holdouts: list[Holdout] = field(default_factory=list)
 
@@ -187,6 +189,8 @@ class RunFiles:
         """All that the judges were asked for."""
         for diagnosis in self.diagnoses:
             yield from diagnosis.judgings.values()
+        for soft in (*self.softs, *(second.soft for second in self.seconds if second.soft)):
+            yield from soft.judgings.values()
 
 
 def run_metrics(files: RunFiles, best: BestReport, benchmark: Benchmark, seed: int) -> dict[str, Any]:

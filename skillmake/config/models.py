@@ -282,6 +282,11 @@ class Slow(Section):
         "if full validation falls; does nothing with evolve.teacher: exemplar.",
     )
     templates: str = Field("prompts/slow", description="Folder of the prompt templates of the slow update.")
+    soft_validation: bool = Field(
+        True,
+        description="With diagnose.method: judges, let two judges score each wrong answer of a full "
+        "validation in [0, 1]; only the mixed score, which decides nothing, depends on it.",
+    )
     run_holdout_eval: bool = Field(
         False,
         description="Answer the test questions at each epoch's end, only to look at: seed, best, the epoch's "

@@ -67,7 +67,7 @@ def diagnose_by_judges(
 def stage_one(cases: Sequence[Judged], texts: Texts, asker: Asker) -> list[Judged]:
     """Six judgements of each case."""
     asks = [
-        Ask(asker.prompt(f"{judge}.md", **_values(c, texts)), schema)
+        Ask(asker.prompt(f"{judge}.md", **prompt_values(c, texts)), schema)
         for c in cases
         for judge, schema in STAGE_ONE.items()
     ]
@@ -86,7 +86,10 @@ def stage_two(cases: Sequence[Judged], texts: Texts, asker: Asker) -> list[Judge
             return ""
         return f"tool: no tool {answer.tool!r}; there are {', '.join(tools) or 'none'}"
 
-    asks = [Ask(asker.prompt("attribution.md", **_values(cases[k], texts)), Attribution, known) for k in todo]
+    asks = [
+        Ask(asker.prompt("attribution.md", **prompt_values(cases[k], texts)), Attribution, known)
+        for k in todo
+    ]
     got = dict(zip(todo, asker.ask(asks), strict=True))
     with_two = [_with_attribution(c, got[k]) if k in got else c for k, c in enumerate(cases)]
     return [_consistent(c) for c in with_two]
@@ -142,7 +145,8 @@ def _sample(question_ids: Sequence[str], size: int, seed: tuple[object, ...]) ->
     return set(seeded("judge right", *seed).sample(question_ids, min(size, len(question_ids))))
 
 
-def _values(c: Judged, texts: Texts) -> dict[str, Any]:
+def prompt_values(c: Judged, texts: Texts) -> dict[str, Any]:
+    """What the template of a judge may show."""
     return {
         "case": c.case,
         "context": c.context,
@@ -159,7 +163,7 @@ def _with_findings(c: Judged, got: Sequence[Got[Answer]]) -> Judged:
     by_judge = dict(zip(STAGE_ONE, got, strict=True))
     paid = c.paid
     for judge, answer in by_judge.items():
-        paid = _pay(paid, judge, answer)
+        paid = pay(paid, judge, answer)
     if paid.degraded:
         return replace(c, paid=paid)
     values = {judge: answer.value for judge, answer in by_judge.items()}
@@ -167,10 +171,11 @@ def _with_findings(c: Judged, got: Sequence[Got[Answer]]) -> Judged:
 
 
 def _with_attribution(c: Judged, got: Got[Attribution]) -> Judged:
-    return replace(c, attribution=got.value, paid=_pay(c.paid, "attribution", got))
+    return replace(c, attribution=got.value, paid=pay(c.paid, "attribution", got))
 
 
-def _pay(paid: Judging, judge: str, got: Got[Any]) -> Judging:
+def pay(paid: Judging, judge: str, got: Got[Any]) -> Judging:
+    """`paid` with the calls of one more judge, and why it gave nothing usable."""
     return Judging(
         calls=(*paid.calls, *got.calls),
         prompt_tokens=paid.prompt_tokens + got.prompt_tokens,
@@ -198,7 +203,9 @@ def _final(c: Judged) -> Case:
 
 
 def _soft(c: Judged) -> float:
-    return float(c.case.right) if c.degraded or c.findings is None else soft_score(c.findings)
+    if c.degraded or c.findings is None:
+        return float(c.case.right)
+    return soft_score(c.findings.spans, c.findings.evidence)
 
 
 def _pack(cases: Sequence[Case]) -> Pack:

@@ -6,14 +6,18 @@ from pathlib import Path
 
 from skillmake.agent.loop import Prediction
 from skillmake.artifacts import canonical_line
+from skillmake.benchmark import Benchmark
+from skillmake.config.models import Config
 from skillmake.diagnose import diagnose_by_rule
 from skillmake.job import Job
 from skillmake.judges.diagnosis import diagnose_by_judges
+from skillmake.judges.soft import judge_soft
 from skillmake.llm.cost import Price
 from skillmake.llm.factory import job_client
 from skillmake.llm.types import ChatResponse
-from skillmake.packs import Diagnosis
+from skillmake.packs import Diagnosis, Judging
 from skillmake.questions import Question
+from skillmake.scores import SoftScores
 from skillmake.structured import Asker
 from skillmake.teachers.templates import Templates
 from skillmake.texts import Texts
@@ -31,23 +35,46 @@ def diagnosis(job: Job) -> Iterator[Diagnose]:
     if config.diagnose.method == "rules":
         yield diagnose_by_rule
         return
-    model = config.models.judge
-    templates, seed = Templates(Path(config.diagnose.templates)), (config.seed, *job.wildcards.values())
-    with job_client(job, "judge") as client:
-        asker = Asker(client, model, templates)
+    seed = (config.seed, *job.wildcards.values())
+    with judge(job) as asker:
 
         def judged(rows: Sequence[Prediction], questions: Mapping[str, Question], texts: Texts) -> Diagnosis:
             found = diagnose_by_judges(rows, questions, texts, asker=asker, config=config.diagnose, seed=seed)
-            job.note(case_costs(found, Price(model.price_in, model.price_out)))
+            job.note(case_costs(found.judgings, price(config)))
             return found
 
         yield judged
 
 
-def case_costs(found: Diagnosis, price: Price) -> str:
+@contextmanager
+def judge(job: Job) -> Iterator[Asker]:
+    """The job's judge; its connections are closed behind it."""
+    templates = Templates(Path(job.config.diagnose.templates))
+    with job_client(job, "judge") as client:
+        yield Asker(client, job.config.models.judge, templates)
+
+
+def price(config: Config) -> Price:
+    return Price(config.models.judge.price_in, config.models.judge.price_out)
+
+
+def validation_is_judged(config: Config) -> bool:
+    """Whether full validations get soft scores by judges."""
+    return config.slow.soft_validation and config.diagnose.method == "judges"
+
+
+def soft_scores(job: Job, rows: Sequence[Prediction], benchmark: Benchmark, texts: Texts) -> SoftScores:
+    """Soft scores of a full validation, with what each case cost in the job's log."""
+    with judge(job) as asker:
+        found = judge_soft(rows, benchmark.questions, texts, asker)
+    job.note(case_costs(found.judgings, price(job.config)))
+    return found
+
+
+def case_costs(judgings: Mapping[str, Judging], price: Price) -> str:
     """One JSON line per judged question: its calls, tokens, and what they cost from an empty cache."""
     lines = []
-    for question_id, judging in sorted(found.judgings.items()):
+    for question_id, judging in sorted(judgings.items()):
         prompt, completion = judging.prompt_tokens, judging.completion_tokens
         cost = price.of(ChatResponse("", prompt_tokens=prompt, completion_tokens=completion))
         row = {

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from skillmake.judges.schemas import Attribution, Findings
+from skillmake.judges.schemas import Attribution, Evidence, Findings, Spans
 
 
 def checks(right: bool, findings: Findings, attribution: Attribution | None) -> dict[str, str]:
@@ -49,12 +49,12 @@ def contradiction(right: bool, findings: Findings, attribution: Attribution | No
     return "; ".join(failed) if 2 * len(failed) > len(found) else ""
 
 
-def soft_score(findings: Findings) -> float:
+def soft_score(judged: Spans, evidence: Evidence) -> float:
     """Mean of the share of sound spans and the share of evidence found, in [0, 1].
 
     Where the expected answer rests on no evidence, the spans alone count.
     """
-    spans, nodes = findings.spans.spans, findings.evidence.nodes
+    spans, nodes = judged.spans, evidence.nodes
     shares = [sum(span.sound for span in spans) / len(spans)]
     if nodes:
         shares.append(sum(node.found for node in nodes) / len(nodes))

@@ -30,8 +30,8 @@ class DualMetricRow(Row):
     hard: float = Field(description="Share of units that are right.")
     soft: float = Field(description="Mean soft score of the units.")
     mixed: float = Field(description="Half of `hard` and half of `soft`.")
-    diagnosed: int | None = Field(
-        description="Questions whose soft score is not their outcome; only in the row of all types."
+    judged: int | None = Field(
+        description="Questions whose soft score comes from judges; only in the row of all types."
     )
 
 
@@ -91,7 +91,7 @@ def dual_metric_rows(record: RunRecord) -> Iterator[DualMetricRow]:
     """Rows of the table `dual_metric`, in order of time."""
     validation, rows = record.benchmark.validation, record.baseline.rows
     seed = validate(record.seed, rows, validation)
-    yield from _scored(0, "seed", seed, score(seed, validation, {}), validation)
+    yield from _scored(0, "seed", seed, score(seed, validation, record.seed_soft), validation)
     for end in record.ends:
         yield from _scored(end.epoch, "final", end.validation, end.scores, validation)
         if end.second.slow_candidate is not None and end.second.scores is not None:
@@ -115,7 +115,7 @@ def _scored(
             hard=each.hard,
             soft=each.soft,
             mixed=each.mixed,
-            diagnosed=scores.diagnosed if task_type is None else None,
+            judged=scores.judged if task_type is None else None,
         )
 
 

@@ -11,14 +11,14 @@ TABLES = (
 CALLS = "llm_calls"
 
 START = ("data/questions.jsonl", "data/pools.json", "data/texts.json", "data/baseline.json")
-TEST = "final_test.json"
+TEST, SEED_SOFT = "final_test.json", "data/soft.json"
 STEP_KINDS = ("rollout", "diagnosis", "texts")
 END_KINDS = (
     *("validation", "scores", "settled_texts", "momentum"),
     *("prompts_texts", "validation2", "texts", "holdout", "report"),
 )
 PLACE = re.compile(
-    rf"({'|'.join(map(re.escape, (*START, TEST)))}"
+    rf"({'|'.join(map(re.escape, (*START, SEED_SOFT, TEST)))}"
     rf"|e\d\d/s\d\d\d/(?:(?:{'|'.join(STEP_KINDS)})\.json|gate/[a-z0-9-]+\.json)"
     rf"|e\d\d/end/(?:{'|'.join(END_KINDS)})\.json)$"
 )

@@ -14,10 +14,10 @@ from skillmake.momentum import MomentumReport
 from skillmake.packs import Diagnosis
 from skillmake.prompts_update import SecondValidation
 from skillmake.rollout import Rollout
-from skillmake.scores import Scores
+from skillmake.scores import Scores, SoftScores
 from skillmake.settle import GateResult
 from skillmake.slow import Validation
-from skillmake.tables.places import START, TEST, place_of
+from skillmake.tables.places import SEED_SOFT, START, TEST, place_of
 from skillmake.texts import Texts
 
 
@@ -53,11 +53,15 @@ class EndRecord:
 
 @dataclass(frozen=True)
 class RunRecord:
-    """What a run has finished, in order of time; `test` and the last epochs may still be to come."""
+    """What a run has finished, in order of time; `test` and the last epochs may still be to come.
+
+    `seed_soft`: scores that judges gave the seed's wrong validation answers, by question.
+    """
 
     benchmark: Benchmark
     seed: Texts
     baseline: Rollout
+    seed_soft: dict[str, float]
     steps: tuple[StepRecord, ...]
     ends: tuple[EndRecord, ...]
     test: Rollout | None
@@ -73,6 +77,7 @@ def read_record(files: Iterable[Path]) -> RunRecord:
         benchmark=Benchmark.read(paths[START[0]], paths[START[1]]),
         seed=read_model(paths["data/texts.json"], Texts),
         baseline=read_model(paths["data/baseline.json"], Rollout),
+        seed_soft=read_model(paths[SEED_SOFT], SoftScores).soft if SEED_SOFT in paths else {},
         steps=tuple(_steps(paths)),
         ends=tuple(_ends(paths)),
         test=read_model(paths[TEST], Rollout) if TEST in paths else None,
