@@ -108,9 +108,9 @@ def memo_key(rule: str, code: str, config: str, io: Mapping[str, Any]) -> str:
 
 
 def main(rule: str, code: str, config: str, io_text: str) -> None:
-    """Run one rule; a SkillmakeError is one message and exit code 1."""
+    """Run one rule; a SkillmakeError is one message and exit code 1. `io_text`: JSON, or `@` and its file."""
     die_with_parent()
-    io = json.loads(io_text)
+    io = json.loads(Path(io_text[1:]).read_text() if io_text.startswith("@") else io_text)
     try:
         put_results(results_of(rule, code, config, io), rule, code, io)
     except SkillmakeError as error:
