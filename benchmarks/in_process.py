@@ -5,7 +5,6 @@ A run of the rehearsal world costs seconds this way and minutes with Snakemake, 
 parser; `Rules` stands in for its workflow and only notes what the rules say.
 """
 
-import json
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -22,7 +21,7 @@ from snakemake.parser import parse
 from snakemake.sourcecache import LocalSourceFile
 
 from skillmake.artifacts import read_json
-from skillmake.job import put_results, results_of
+from skillmake.job import put_results, read_io, results_of
 
 ROOT = Path(__file__).parents[1]
 PARTS = ("Snakefile", "rules", "scripts", "skillmake", "prompts", "data")
@@ -128,7 +127,7 @@ class Run:
             self.make(path)
         asked = {name: _value(given, w) for name, given in rule.parts.get("resources", {}).items()}
         params = rule.parts["params"]
-        io = json.loads(params["io"](wildcards, inputs, outputs, asked))
+        io = read_io(params["io"](wildcards, inputs, outputs, asked))
         results = results_of(rule.name, params["code"], params["cfg"], io)
         if rule.name in self._changes:
             results = self._changes[rule.name](results, io)

@@ -4,6 +4,7 @@ import atexit
 import functools
 import json
 import logging
+import shutil
 import sys
 from pathlib import Path
 
@@ -28,7 +29,13 @@ from skillmake.errors import SkillmakeError
 from skillmake.made import set_changed_aside
 from skillmake.tables.places import TABLES, place_of
 from skillmake.texts import tool_prompts
-from skillmake.workspace import TrainingLock, prune, set_environment, sweep_incomplete
+from skillmake.workspace import (
+    TrainingLock,
+    on_file,
+    prune,
+    set_environment,
+    sweep_incomplete,
+)
 
 set_environment(Path(workflow.basedir))
 logger.addFilter(Brief())
@@ -48,8 +55,10 @@ SLOTS = CONFIG.limits.slots
 # Calls in flight in the whole run; Snakemake caps by it what a job asks for
 _limit = workflow.global_resources.get("llm_slots")
 ALL_SLOTS = SLOTS if _limit is None else _limit.value
-# What an agent with tools may look up, and the code of a user's own environment
-VIDEOS = looked_up_files(CONFIG.agent.environment, CONFIG.data.videos)
+# What an agent with tools may look up, and the code of a user's own environment. One artefact with their
+# digests stands for them, so that not every rule and every stamp names thousands of frames.
+LOOKED_UP = looked_up_files(CONFIG.agent.environment, CONFIG.data.videos)
+VIDEOS = [f"{RUN}/data/videos.json"] if LOOKED_UP else []
 BY_LLM = CONFIG.evolve.teacher == "llm"
 BY_JUDGES = CONFIG.diagnose.method == "judges"
 SOFT = BY_JUDGES and CONFIG.slow.soft_validation
@@ -86,6 +95,11 @@ wildcard_constraints:
     t=r"[a-z0-9-]+",
 
 
+# Bytes of a job's argument; Linux takes 128 KiB together with the rest of the command.
+LONGEST_ARGUMENT = 60_000
+LONG_ARGUMENTS = Path(".snakemake/skillmake.arguments")
+
+
 # --- what a rule may see ------------------------------------------------------
 # A rule's parameters are one canonical JSON text of just its keys, and the digest of its code: both
 # are triggers. `io` is a function of input and output, which Snakemake does not track, so it may carry
@@ -118,7 +132,7 @@ def io(wildcards, input, output, resources):
     def plain(files):
         return {k: v if isinstance(v, str) else list(v) for k, v in files.items()}
 
-    return canonical_line(
+    text = canonical_line(
         {
             "inputs": plain(input),
             "outputs": plain(output),
@@ -127,6 +141,7 @@ def io(wildcards, input, output, resources):
             "settings": settings,
         }
     )
+    return text if len(text) < LONGEST_ARGUMENT else on_file(text, LONG_ARGUMENTS)
 
 
 # `exec` makes the job a direct child of Snakemake, so that it dies with it.
@@ -242,8 +257,9 @@ def last_end(kind):
 
 def artefacts(w):
     """Every file of the run, in order of time."""
-    kinds = ("texts", "baseline", *(["soft"] if SOFT else []))
-    out = [*DATA.values(), *(f"{RUN}/data/{k}.json" for k in kinds)]
+    soft = [f"{RUN}/data/soft.json"] if SOFT else []
+    out = [*DATA.values(), f"{RUN}/data/texts.json", *VIDEOS]
+    out += [f"{RUN}/data/baseline.json", *soft]
     out += [epoch_end(0, kind) for kind in ("state", "best")]
     epochs = finished_epochs()
     for e in [*epochs, len(epochs) + 1]:
@@ -295,6 +311,7 @@ def finish():
     if any(job.rule.name == "all" for job in jobs):
         kept = {str(file) for job in jobs for file in [*job.output, *job.log]}
         prune(Path(RUN), kept, [f"{RUN}/versions", f"{RUN}/log"])
+        shutil.rmtree(LONG_ARGUMENTS, ignore_errors=True)
         UNPRUNED.unlink(missing_ok=True)
 
 

@@ -53,6 +53,23 @@ rule seed:
         f"{JOB} seed {ARGS}"
 
 
+if LOOKED_UP:
+
+    rule videos:
+        input:
+            files=LOOKED_UP,
+        output:
+            videos=VIDEOS[0],
+        log:
+            f"{RUN}/log/videos.log",
+        params:
+            cfg=cfg(),
+            code=code("videos"),
+            io=io,
+        shell:
+            f"{JOB} videos {ARGS}"
+
+
 rule baseline:
     input:
         questions=DATA["questions"],

@@ -110,12 +110,18 @@ def memo_key(rule: str, code: str, config: str, io: Mapping[str, Any]) -> str:
 def main(rule: str, code: str, config: str, io_text: str) -> None:
     """Run one rule; a SkillmakeError is one message and exit code 1."""
     die_with_parent()
-    io = json.loads(io_text)
+    io = read_io(io_text)
     try:
         put_results(results_of(rule, code, config, io), rule, code, io)
     except SkillmakeError as error:
         _tell(f"{rule}: {error}")
         raise SystemExit(1) from None
+
+
+def read_io(text: str) -> dict[str, Any]:
+    """Inputs, outputs and settings of a job: JSON, or `@` and the file that holds it."""
+    found: dict[str, Any] = json.loads(Path(text[1:]).read_text() if text.startswith("@") else text)
+    return found
 
 
 def results_of(rule: str, code: str, config: str, io: Mapping[str, Any]) -> dict[str, Any]:

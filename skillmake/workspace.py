@@ -15,6 +15,8 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import IO
 
+from skillmake.artifacts import sha256, write_text
+
 # Environment of a job: process id of the Snakemake that runs it, and when that began
 PARENT, STARTED = "SKILLMAKE_PARENT", "SKILLMAKE_STARTED"
 
@@ -29,6 +31,14 @@ def set_environment(root: Path) -> None:
     # To look for plugins, pydantic would read the metadata of every package at each start of a job
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+
+
+def on_file(text: str, folder: Path) -> str:
+    """`@` and the path of a file in `folder` that holds an argument too long for a command line."""
+    path = folder / f"{sha256(text)}.json"
+    if not path.exists():
+        write_text(path, text)
+    return f"@{path.as_posix()}"
 
 
 class TrainingLock:
