@@ -30,6 +30,13 @@ class OpenAIProvider:
                 f"environment variable {config.api_key_env} is not set",
                 f"export {config.api_key_env}=… or set models.*.base_url to an endpoint that needs no key",
             )
+        if key and not (key.isascii() and key.isprintable() and key == key.strip()):
+            # Such a key cannot be sent, and the refusal would quote it
+            raise EndpointError(
+                f"environment variable {config.api_key_env} holds no key: white space, control characters or "
+                "letters outside of ASCII",
+                f"export {config.api_key_env}=… again, without a line feed at its end",
+            )
         self._config, self._key, self._timeout, self._most = config, key or "unused", timeout, answer_bytes
         self._client: Any = None
 

@@ -24,6 +24,7 @@ from skillmake.artifacts import Artifact, read_model
 from skillmake.errors import ConfigError, SkillmakeError
 from skillmake.llm.types import Role
 from skillmake.rehearsal.faults import REFUSALS, Fault, Injector, instead, refusal, spoiled
+from skillmake.rehearsal.features import Feature, Lack, understood
 from skillmake.rehearsal.wire import ApiError, ChatBody, completion, events, parsed, wire_reply
 from skillmake.rehearsal.world import World, WorldConfig
 
@@ -37,6 +38,7 @@ class ServerConfig(Artifact):
     api_key: str = Field("", description="key that calls must bring; empty: none", repr=False)
     latency_s: float = Field(0.0, ge=0, description="seconds that each call takes")
     faults: tuple[Fault, ...] = ()
+    lacks: dict[Feature, Lack] = Field({}, description="what of the API it refuses (HTTP 400) or ignores")
 
 
 class Server:
@@ -98,7 +100,7 @@ class Server:
         self._most_in_flight = max(self._most_in_flight, self._in_flight)
         try:
             self._authorize(request)
-            body = parsed(await request.read())
+            body = understood(parsed(await request.read()), self._config.lacks)
             role = self._role(body.model)
             fault = self._injector.next(body.key, role)
             self._counts[fault.kind if fault else "ok"] += 1

@@ -255,6 +255,14 @@ def test_a_wrong_key_stops_at_once_and_is_not_told(tmp_path: Path, monkeypatch: 
         assert not path.is_file() or "sk-" not in path.read_text()
 
 
+@pytest.mark.parametrize("key", [f"{KEY}\n", f" {KEY}", f"{KEY}ü", f"{KEY}\x7f"])
+def test_a_key_that_cannot_be_sent_is_refused_unseen(monkeypatch: pytest.MonkeyPatch, key: str) -> None:
+    monkeypatch.setenv("TEST_KEY", key)
+    with pytest.raises(EndpointError, match="TEST_KEY holds no key") as caught:
+        OpenAIProvider(ModelConfig(provider="openai", model="m", api_key_env="TEST_KEY"), 1)
+    assert KEY not in str(caught.value)
+
+
 def test_a_missing_key_says_which_variable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("TEST_KEY", raising=False)
     with pytest.raises(EndpointError, match="TEST_KEY is not set"):
