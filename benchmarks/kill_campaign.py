@@ -34,6 +34,7 @@ from tests.integration.conftest import Project
 KINDS = ("Snakemake", "a rule", "both", "all")
 MOMENTS = {"start-up": 3, "jobs": 5, "checkpoint": 1, "end": 1}  # how often each is drawn
 AT = {"checkpoint": ("runs/*/e*/plan.json",), "end": ("runs/*/final_test.json", "skills", "metrics.json")}
+LONGEST = 12  # jobs of a start at most
 LATENCY_S = 0.02
 
 
@@ -79,17 +80,19 @@ def kill_until_done(work: Project, cores: int, chance: random.Random, tally: Tal
 
 def _comes(work: Project, process: subprocess.Popen[bytes], moment: str, chance: random.Random) -> bool:
     """Wait for the moment; False when the process has ended before."""
-    started, delay = time.time(), chance.uniform(0, 0.5)
-    latest = started + (chance.uniform(0, 5) if moment == "start-up" else chance.uniform(6, 15))
-    jobs = chance.randint(1, 8)
+    started, delay, jobs = time.time(), chance.uniform(0, 0.5), chance.randint(1, 8)
+    if moment == "start-up":
+        jobs, delay = 0, chance.uniform(0, 4)
+    elif moment != "jobs":
+        jobs = LONGEST  # the file may not come any more
+
+    def new(names: tuple[str, ...]) -> int:
+        return sum(_changed(path) > started for name in names for path in work.root.glob(name))
+
     while process.poll() is None:
-        now = time.time()
-        if now >= latest:
+        if new(("runs/*/log/*.log",)) >= jobs or new(AT.get(moment, ())):
+            time.sleep(delay)
             return True
-        names = AT.get(moment, ("runs/*/log/*.log",))
-        new = [p for name in names for p in work.root.glob(name) if _changed(p) > started]
-        if moment != "start-up" and len(new) >= (jobs if moment == "jobs" else 1):
-            latest = min(latest, now + delay)
         time.sleep(0.01)
     return False
 
@@ -103,6 +106,8 @@ def _changed(path: Path) -> float:
 
 def _kill(process: subprocess.Popen[bytes], chance: random.Random) -> str | None:
     """Kill at once and wait for Snakemake's end; None when it had ended."""
+    if process.poll() is not None:
+        return None
     kind = chance.choice(KINDS)
     rules: list[int] = []
     with suppress(psutil.Error):
