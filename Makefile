@@ -30,4 +30,4 @@ check: install
 	! $(BIN)/snakemake --lint 2>&1 | grep '^    \*' | grep -v 'conda environment'
 
 clean:
-	rm -rf .venv .snakemake runs build skills prompts-delivered plots metrics.json
+	rm -rf .venv .snakemake runs build skills prompts-delivered run.tar.gz plots metrics.json

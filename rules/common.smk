@@ -27,6 +27,7 @@ from skillmake.config.load import (
 )
 from skillmake.errors import SkillmakeError
 from skillmake.made import set_changed_aside
+from skillmake.packing import PACK, pack, unpack_if_other
 from skillmake.tables.places import TABLES, place_of
 from skillmake.texts import tool_prompts
 from skillmake.workspace import (
@@ -287,6 +288,14 @@ SNAKEMAKE = Path(".snakemake")
 LOCK = TrainingLock(SNAKEMAKE / "skillmake.lock")
 UNPRUNED = SNAKEMAKE / "skillmake.unpruned"
 
+# A dry run may only bring what is not there yet.
+if workflow.is_main_process and (not workflow.dryrun or not Path(RUN).exists()):
+    try:
+        if LOCK.acquire() and (unpacked := unpack_if_other()):
+            print(f"runs/{unpacked}: taken from {PACK}", file=sys.stderr)
+    except SkillmakeError as error:
+        raise WorkflowError(str(error))
+
 if workflow.is_main_process and not workflow.dryrun and LOCK.acquire():
     for left in sweep_incomplete(SNAKEMAKE / "incomplete"):
         print(f"{left}: a killed run left it incomplete; made again", file=sys.stderr)
@@ -306,12 +315,15 @@ onstart:
 
 
 def finish():
-    """Delete what the finished DAG does not contain: a re-run may be shorter than the run before."""
+    """Delete what the finished DAG does not contain, as a re-run may be shorter than the run before; and
+    pack what it does."""
     jobs = list(workflow.dag.jobs)
     if any(job.rule.name == "all" for job in jobs):
-        kept = {str(file) for job in jobs for file in [*job.output, *job.log]}
-        prune(Path(RUN), kept, [f"{RUN}/versions", f"{RUN}/log"])
+        made = {str(file) for job in jobs for file in job.output}
+        logs = {str(file) for job in jobs for file in job.log}
+        prune(Path(RUN), made | logs, [f"{RUN}/versions", f"{RUN}/log"])
         shutil.rmtree(LONG_ARGUMENTS, ignore_errors=True)
+        pack(CONFIG.run, made)
         UNPRUNED.unlink(missing_ok=True)
 
 
@@ -337,7 +349,7 @@ def _finish_what_a_kill_left():
     if (
         workflow.is_main_process
         and not workflow.dryrun
-        and UNPRUNED.exists()
+        and (UNPRUNED.exists() or not Path(PACK).exists())
         and workflow._dag is not None
         and not any(workflow.dag.needrun_jobs())
         and LOCK.acquire()

@@ -71,25 +71,30 @@ class TrainingLock:
 
 
 def sweep_incomplete(markers: Path, root: Path = Path()) -> list[str]:
-    """Remove outputs that a killed run left marked as incomplete; returns their paths.
-
-    A marker's path is the output's path in base64, cut into parts of a file name's length.
-    """
+    """Remove outputs that a killed run left marked as incomplete; returns their paths."""
     removed = []
     for marker in sorted(path for path in markers.rglob("*") if path.is_file()):
-        encoded = "".join(part.lstrip("@") for part in marker.relative_to(markers).parts)
-        try:
-            output = root / base64.urlsafe_b64decode(encoded).decode()
-        except (binascii.Error, UnicodeDecodeError):
-            marker.unlink()
-            continue
+        recorded = recorded_path(marker, markers)
+        output = root / (recorded or "")
         # With what an interrupted write has left beside it
-        for path in (output, *output.parent.glob(f".{output.name}.*")):
+        for path in (output, *output.parent.glob(f".{output.name}.*")) if recorded else ():
             if path.exists():
                 shutil.rmtree(path) if path.is_dir() else path.unlink()
                 removed.append(path.as_posix())
         marker.unlink()
     return removed
+
+
+def recorded_path(record: Path, folder: Path) -> str | None:
+    """The output that a file in one of Snakemake's own folders is about; None if it is about none.
+
+    Its path is the output's path in base64, cut into parts of a file name's length.
+    """
+    encoded = "".join(part.lstrip("@") for part in record.relative_to(folder).parts)
+    try:
+        return base64.urlsafe_b64decode(encoded).decode()
+    except (binascii.Error, UnicodeDecodeError):
+        return None
 
 
 def prune(run_dir: Path, keep: Collection[str], keep_dirs: Collection[str] = ()) -> list[str]:
