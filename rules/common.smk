@@ -27,6 +27,7 @@ from skillmake.config.load import (
 from skillmake.errors import SkillmakeError
 from skillmake.made import set_changed_aside
 from skillmake.tables.places import TABLES, place_of
+from skillmake.pulse import begin_session, end_session
 from skillmake.texts import tool_prompts
 from skillmake.workspace import TrainingLock, prune, set_environment, sweep_incomplete
 
@@ -280,6 +281,7 @@ onstart:
             "another snakemake trains in this directory; wait for it or stop it"
         )
     UNPRUNED.touch()
+    begin_session(Path(RUN), CONFIG)
 
 
 def finish():
@@ -293,6 +295,7 @@ def finish():
 
 onsuccess:
     finish()
+    end_session(Path(RUN), "finished")
 
 
 onerror:
@@ -305,6 +308,7 @@ onerror:
         f"Spent in all: {Spent.read(Path(RUN, 'log'))}. The same command continues.",
         file=sys.stderr,
     )
+    end_session(Path(RUN), "failed")
 
 
 # Killed between the last job and finish(), the next start has nothing to do and calls no handler.

@@ -18,7 +18,7 @@ from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
 from skillmake.doctor.lines import Level, Line
-from skillmake.llm.cache import default_cache_dir
+from skillmake.memo import default_cache_dir
 
 PYPROJECT = Path(__file__).parents[2] / "pyproject.toml"
 TOO_LITTLE, LITTLE = 0.2e9, 2e9  # bytes
