@@ -29,6 +29,7 @@ from skillmake.errors import SkillmakeError
 from skillmake.made import set_changed_aside
 from skillmake.packing import PACK, pack, unpack_if_other
 from skillmake.tables.places import TABLES, place_of
+from skillmake.pulse import begin_session, end_session
 from skillmake.texts import tool_prompts
 from skillmake.workspace import (
     TrainingLock,
@@ -312,6 +313,7 @@ onstart:
             "another snakemake trains in this directory; wait for it or stop it"
         )
     UNPRUNED.touch()
+    begin_session(Path(RUN), CONFIG)
 
 
 def finish():
@@ -329,6 +331,7 @@ def finish():
 
 onsuccess:
     finish()
+    end_session(Path(RUN), "finished")
 
 
 onerror:
@@ -341,6 +344,7 @@ onerror:
         f"Spent in all: {Spent.read(Path(RUN, 'log'))}. The same command continues.",
         file=sys.stderr,
     )
+    end_session(Path(RUN), "failed")
 
 
 # Killed between the last job and finish(), the next start has nothing to do and calls no handler.

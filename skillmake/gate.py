@@ -91,12 +91,14 @@ def run_gate(
     known: Mapping[str, bool] | None = None,
     in_flight: int = 1,
     terms: Terms | None = None,
+    tell: Callable[[int, GateNumbers], None] | None = None,
 ) -> Decision:
     """Climb the ladder rung by rung and decide.
 
     `known`: baseline outcomes that need no call, by unit; they only sharpen the bound on possible wins.
     `in_flight`: units asked for together. Outcomes are read one by one in a fixed order and what lies
     behind a stop is ignored, so the decision does not depend on it.
+    `tell`: hears the rung and the numbers so far, only to be shown.
     """
     climb = _Climb(ladder, config, known or {}, terms or Terms(config.e_confirm))
     if not any(ladder):
@@ -111,6 +113,8 @@ def run_gate(
                 climb.add(unit, number, outcomes[unit.unit_id], outcome)
                 if climb.hopeless():
                     return climb.decide("reject", "futile")
+            if tell is not None:
+                tell(number, climb.numbers())
         if (decision := climb.at_rung_end()) is not None:
             return decision
     return climb.at_top()

@@ -18,6 +18,7 @@ from skillmake.errors import SkillmakeError, storing
 from skillmake.files import canonical, canonical_line, sha256, write_text
 from skillmake.made import note_made
 from skillmake.memo import Memo, default_cache_dir, payload_digest
+from skillmake.pulse import Pulse
 from skillmake.workspace import PARENT
 
 if TYPE_CHECKING:  # heavy; a step that is known needs none of them
@@ -35,8 +36,10 @@ class Job:
     `is_reusable`: whether the results follow from the inputs alone, so that they may go into the memo.
     """
 
-    def __init__(self, rule: str, config: "Config", io: Mapping[str, Any]) -> None:
-        self.rule, self.config = rule, config
+    def __init__(
+        self, rule: str, config: "Config", io: Mapping[str, Any], pulse: Pulse | None = None
+    ) -> None:
+        self.rule, self.config, self._pulse = rule, config, pulse
         self.wildcards: dict[str, str] = io["wildcards"]
         self.run_dir = Path(io["run"])
         self._inputs, self._outputs = _paths(io["inputs"]), _paths(io["outputs"])
@@ -46,7 +49,7 @@ class Job:
     @property
     def name(self) -> str:
         """Rule and wildcards, for logs: `gate.01.003.billing`."""
-        return ".".join([self.rule, *self.wildcards.values()])
+        return job_name(self.rule, self.wildcards)
 
     @property
     def cache_dir(self) -> Path:
@@ -92,9 +95,18 @@ class Job:
         """A line of progress on the terminal."""
         print(text, flush=True)
 
+    def tell(self, progress: Mapping[str, Any]) -> None:
+        """How far the job is, for `skillmake watch`."""
+        if self._pulse is not None:
+            self._pulse.tell(progress)
+
     def note(self, text: str) -> None:
         """Lines for the job's own log, which is outside of everything that is hashed."""
         print(text, file=sys.stderr, flush=True)
+
+
+def job_name(rule: str, wildcards: Mapping[str, str]) -> str:
+    return ".".join([rule, *wildcards.values()])
 
 
 def memo_key(rule: str, code: str, config: str, io: Mapping[str, Any]) -> str:
@@ -111,8 +123,10 @@ def main(rule: str, code: str, config: str, io_text: str) -> None:
     """Run one rule; a SkillmakeError is one message and exit code 1."""
     die_with_parent()
     io = read_io(io_text)
+    wildcards = io["wildcards"]
     try:
-        put_results(results_of(rule, code, config, io), rule, code, io)
+        with Pulse(Path(io["run"]) / "log", job_name(rule, wildcards), rule, wildcards) as pulse:
+            put_results(results_of(rule, code, config, io, pulse), rule, code, io)
     except SkillmakeError as error:
         _tell(f"{rule}: {error}")
         raise SystemExit(1) from None
@@ -124,13 +138,15 @@ def read_io(text: str) -> dict[str, Any]:
     return found
 
 
-def results_of(rule: str, code: str, config: str, io: Mapping[str, Any]) -> dict[str, Any]:
+def results_of(
+    rule: str, code: str, config: str, io: Mapping[str, Any], pulse: Pulse | None = None
+) -> dict[str, Any]:
     """What the rule's script makes, by output name: from the memo, else by running it."""
     memo = Memo(default_cache_dir())
     key = memo_key(rule, code, config, io)
     results = memo.get(key)
     if results is None:
-        job = _run(rule, config, io)
+        job = _run(rule, config, io, pulse)
         results = job.results
         if job.is_reusable:
             memo.put(key, results)
@@ -163,7 +179,7 @@ def _tell(message: str) -> None:
         print(message, flush=True)
 
 
-def _run(rule: str, config: str, io: Mapping[str, Any]) -> Job:
+def _run(rule: str, config: str, io: Mapping[str, Any], pulse: Pulse | None) -> Job:
     path = SCRIPTS / f"{rule}.py"
     spec = spec_from_file_location(f"skillmake_rule_{rule}", path)
     assert spec is not None
@@ -172,7 +188,7 @@ def _run(rule: str, config: str, io: Mapping[str, Any]) -> Job:
     spec.loader.exec_module(script)
     from skillmake.config.load import granted
 
-    job = Job(rule, granted(json.loads(config), io["settings"]), io)
+    job = Job(rule, granted(json.loads(config), io["settings"]), io, pulse)
     script.main(job)
     missing = sorted(set(io["outputs"]) - set(job.results))
     assert not missing, f"{path} did not write {missing}"
