@@ -49,6 +49,7 @@ rule diagnose:
         rollout=f"{STEP}/rollout.json",
         texts=before("texts"),
         templates=JUDGE_TEMPLATES,
+        videos=VIDEOS if BY_JUDGES else [],
     output:
         diagnosis=f"{STEP}/diagnosis.json",
     log:
@@ -58,7 +59,7 @@ rule diagnose:
     params:
         cfg=cfg(
             *(
-                ["seed", "diagnose", "models.judge"]
+                ["seed", "diagnose", "models.judge", "agent"]
                 if BY_JUDGES
                 else ["diagnose.method"]
             )

@@ -12,13 +12,15 @@ def missed_evidence(row: Prediction) -> tuple[str, ...]:
     return tuple(node for node in row.evidence if node not in read)
 
 
+def found_share(row: Prediction) -> float | None:
+    """Share of the nodes that hold the answer that was read whole; None where none are known."""
+    return 1 - len(missed_evidence(row)) / len(row.evidence) if row.evidence else None
+
+
 def soft_score(row: Prediction) -> float:
     """In [0, 1]: right or wrong; where evidence is known, its mean with the share of it that was read."""
-    hard = float(row.right is True)
-    if not row.evidence:
-        return hard
-    found = 1 - len(missed_evidence(row)) / len(row.evidence)
-    return (hard + found) / 2
+    hard, found = float(row.right is True), found_share(row)
+    return hard if found is None else (hard + found) / 2
 
 
 def tool_packs(rows: Iterable[Prediction], cases: Mapping[str, Case]) -> dict[str, Pack]:

@@ -1,9 +1,10 @@
 """One run of an agent: model turns and tool calls until an answer (ReAct; Yao et al. 2023).
 
 Without tools it is one request and its answer. What ends a run: an answer (`answered`), `max_steps` turns
-without one, or a call that failed for good (`error`). A call that fits no tool is answered with the schema
-once; a call that was answered before is not made again. After two turns in a row that brought nothing new,
-and before turn `max_steps`, the agent is told that its next turn is the last.
+without one, or a call that failed for good (`error`). A call that fits no tool is answered with the schema,
+and the agent may repair it; a call that was answered before, also by an error, is not made again. The agent
+is told that its next turn is the last after two turns in a row that brought nothing new (so what is malformed
+is repaired once), before turn `max_steps`, and when its context is full and no result is left to drop.
 """
 
 import json
@@ -15,7 +16,7 @@ from skillmake.agent.environments.base import Context, ToolResult
 from skillmake.agent.extract import whole_answers
 from skillmake.agent.rounds import Play
 from skillmake.agent.toolcalls import ToolCall, read_calls
-from skillmake.agent.trace import KEPT, Outcome, Step
+from skillmake.agent.trace import Outcome, Step
 from skillmake.config.models import Agent as AgentConfig
 from skillmake.llm.types import CallError, ChatRequest, ChatResponse, Message, Reply
 from skillmake.skilltext import CHARACTERS_PER_TOKEN
@@ -24,6 +25,7 @@ from skillmake.texts import tool_path
 StopReason = Literal["answered", "max_steps", "error"]
 MOST_IDLE = 2
 CUT = "cut off at max_tokens before an answer"
+MOST_CALLS = 16  # of one turn
 LAST = "This is your last turn. Call no tool; answer the question now with what you have found."
 DROPPED = "[This result was dropped to keep within the context. Call again if you need it.]"
 
@@ -62,6 +64,7 @@ class Run:
     turn: int = 0
     idle: int = 0
     seen: dict[str, str] = field(default_factory=dict)  # key of a call → id of the message with its result
+    failed: set[str] = field(default_factory=set)  # keys of calls that the tool answered with an error
 
     def count(self, reply: Reply) -> ChatResponse | None:
         """Note what a call cost; None ends the run as an error."""
@@ -94,15 +97,19 @@ class Use:
 def play(start: Start, config: AgentConfig) -> Play[Run]:
     """The run as a generator: it yields requests, is sent their replies, and returns the Run."""
     run = Run(list(start.request.messages))
-    is_last = False
+    has_tools = bool(start.context.tools)
+    is_last = has_tools and config.max_steps == 1
     for run.turn in range(1, config.max_steps + 1):
-        _keep_within(run, config.context_tokens)
+        is_full = not _keep_within(run, start, config.context_tokens)
+        is_last = is_last or run.idle >= MOST_IDLE or (is_full and run.turn > 1)
+        if is_last:
+            run.messages.append({"role": "user", "content": LAST})
         (reply,) = yield [replace(start.request, messages=tuple(run.messages))]
         response = run.count(reply)
         if response is None:
             return run
         run.trace.append(response.text)
-        if not response.tool_calls or not start.context.tools:
+        if not response.tool_calls or not has_tools:
             run.end(response)
             return run
         if is_last:
@@ -110,9 +117,7 @@ def play(start: Start, config: AgentConfig) -> Play[Run]:
         yield from _use_tools(run, response, start, config)
         if run.stop_reason == "error":
             return run
-        is_last = run.idle >= MOST_IDLE or run.turn == config.max_steps - 1
-        if is_last:
-            run.messages.append({"role": "user", "content": LAST})
+        is_last = run.turn == config.max_steps - 1
     return run
 
 
@@ -121,9 +126,15 @@ def _use_tools(
 ) -> Generator[Sequence[ChatRequest], Sequence[Reply], None]:
     """Make the calls of one turn and add their results to the messages."""
     uses: list[Use] = []
-    for call in read_calls(response.tool_calls, start.context.tools, run.turn):
-        uses.append(_make(call, run, [use.call.key for use in uses], start))
-    found = [use for use in uses if use.outcome == "found"]
+    for place, call in enumerate(read_calls(response.tool_calls, start.context.tools, run.turn)):
+        if place < MOST_CALLS:
+            uses.append(_make(call, run, [use.call.key for use in uses], start))
+        else:
+            text = f"Error: at most {MOST_CALLS} calls are made in one turn; this one was not."
+            uses.append(Use(call, "error", ToolResult(text, is_error=True)))
+    found = [use for use in uses if use.outcome == "found" and not use.result.is_notice]
+    for use in found:
+        use.result = _whole(use, start, config)
     yield from _refine(run, found, start, config, "extract")
     yield from _refine(run, found, start, config, "verify")
     if run.stop_reason == "error":
@@ -139,19 +150,35 @@ def _use_tools(
 def _make(call: ToolCall, run: Run, same_turn: Sequence[str], start: Start) -> Use:
     if call.problem:
         return Use(call, "malformed", ToolResult(f"Error: {call.problem}", is_error=True))
+    if call.key in run.failed:
+        return Use(call, "repeated", ToolResult("You made this very call before; it fails again."))
     if call.key in run.seen or call.key in same_turn:
         where = "above" if call.key in run.seen else "in this same turn"
         return Use(call, "repeated", ToolResult(f"You made this very call {where}; its result stands there."))
-    try:
-        result = start.context.call(call.tool, call.arguments)
-    except Exception as error:  # the user's code: one bad call must not end all runs; the trace shows it
-        result = ToolResult(f"the tool failed: {type(error).__name__}: {error}", is_error=True)
+    result = call_tool(start.context, call.tool, call.arguments)
     if result.images and not start.texts[call.tool].extract:
         missing = f"pictures need a prompt that says what to look for: {tool_path(call.tool, 'extract')}"
         result = ToolResult(missing, is_error=True)
     if result.is_error:
+        run.failed.add(call.key)
         return Use(call, "error", replace(result, text=f"Error: {result.text}"))
     return Use(call, "found", result)
+
+
+def call_tool(context: Context, tool: str, arguments: Mapping[str, Any]) -> ToolResult:
+    """What a tool gives; an exception is an error of the tool."""
+    try:
+        return context.call(tool, arguments)
+    except Exception as error:  # the user's code: one bad call must not end all runs; the trace shows it
+        return ToolResult(f"the tool failed: {type(error).__name__}: {error}", is_error=True)
+
+
+def _whole(use: Use, start: Start, config: AgentConfig) -> ToolResult:
+    """The result, naming no node as read when a part of it will be cut."""
+    extract = start.texts[use.call.tool].extract
+    shown = config.context_tokens // 2 if extract else config.result_tokens
+    cut = len(use.result.text) > shown * CHARACTERS_PER_TOKEN
+    return replace(use.result, nodes=()) if cut else use.result
 
 
 def _refine(
@@ -164,8 +191,7 @@ def _refine(
     limit = config.context_tokens // 2
     requests = [_refining(use, start, getattr(start.texts[use.call.tool], which), limit) for use in wanted]
     replies = yield requests
-    for use, reply in zip(wanted, replies, strict=True):
-        response = run.count(reply)
+    for use, response in zip(wanted, [run.count(reply) for reply in replies], strict=True):
         if response is None:
             if use.result.images:
                 run.error += f" (pictures of {use.call.tool} {json.dumps(use.call.arguments)})"
@@ -197,7 +223,7 @@ def _tell(run: Run, use: Use, limit: int) -> None:
             tool=use.call.tool,
             arguments=use.call.arguments,
             outcome=use.outcome,
-            result=text[:KEPT],
+            result=text,
             nodes=use.result.nodes,
             verdict=use.verdict,
         )
@@ -213,14 +239,15 @@ def capped(text: str, tokens: int) -> str:
     return f"{text[: tokens * CHARACTERS_PER_TOKEN]}\n{notice}"
 
 
-def _keep_within(run: Run, limit: int) -> None:
-    """Drop the oldest tool results until the messages fit; what cannot be dropped stays."""
-    size = sum(len(json.dumps(message)) for message in run.messages)
+def _keep_within(run: Run, start: Start, limit: int) -> bool:
+    """Drop the oldest tool results until tools and messages fit; False if they still do not."""
+    size = sum(len(json.dumps(part)) for part in (*start.request.tools, *run.messages))
     for place, message in enumerate(run.messages):
         if size <= limit * CHARACTERS_PER_TOKEN:
-            return
+            return True
         if message["role"] != "tool" or len(message["content"]) <= len(DROPPED):
             continue
         size -= len(message["content"]) - len(DROPPED)
         run.messages[place] = {**message, "content": DROPPED}
         run.seen = {key: where for key, where in run.seen.items() if where != message["tool_call_id"]}
+    return size <= limit * CHARACTERS_PER_TOKEN

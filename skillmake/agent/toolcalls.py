@@ -62,7 +62,8 @@ def read_calls(raw: Sequence[Mapping[str, Any]], tools: Sequence[Tool], turn: in
 
 
 def _read(raw: Mapping[str, Any], tools: Sequence[Tool], call_id: str) -> ToolCall:
-    function = raw.get("function") or {}
+    function = raw.get("function")
+    function = function if isinstance(function, Mapping) else {}
     name, text = str(function.get("name") or ""), function.get("arguments")
     known = {tool.name: tool for tool in tools}
     if name not in known:
@@ -72,7 +73,8 @@ def _read(raw: Mapping[str, Any], tools: Sequence[Tool], call_id: str) -> ToolCa
         )
     schema = known[name].parameters
     try:
-        value = parse_json(text) if isinstance(text, str) and text.strip() else {}
+        # Some endpoints give the object itself, and nothing where there are no arguments
+        value = parse_json(text) if isinstance(text, str) and text.strip() else text or {}
     except ValueError as error:
         return ToolCall(call_id, name, {}, _repair(f"arguments are not JSON: {error}", str(text), schema))
     if not isinstance(value, dict):

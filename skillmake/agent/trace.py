@@ -6,8 +6,6 @@ from pydantic import JsonValue
 
 from skillmake.artifacts import Artifact
 
-KEPT = 1000  # characters of a result in the artefact; the call cache has all of it
-
 Outcome = Literal["found", "error", "malformed", "repeated"]
 
 
@@ -16,7 +14,7 @@ class Step(Artifact):
 
     `turn`: the model turn (from 1) that made it; calls of one turn were made together. `outcome`: `error` is
     the tool's, `malformed` a call that fits no tool, `repeated` one that was answered before. `result`: what
-    the agent was given, its first characters. `nodes`: what was read whole. `verdict`: the verify prompt's.
+    the agent was given, its check included. `nodes`: what was read whole. `verdict`: the verify prompt's.
     """
 
     turn: int

@@ -1,6 +1,6 @@
 """Diagnosis by seven language-model judges in two stages (SPEC §4)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -9,14 +9,15 @@ from skillmake.config.models import Diagnose
 from skillmake.diagnose import confusions, make_case
 from skillmake.errors import TrainingAborted
 from skillmake.judges.findings import contradiction, notes, soft_score
-from skillmake.judges.schemas import STAGE_ONE, Attribution, Findings
+from skillmake.judges.schemas import STAGE_ONE, Attribution, Findings, Spans
+from skillmake.judges.steps import JudgedStep, Source, judged_steps, used_tools
 from skillmake.packs import Case, Diagnosis, Judging, Pack
 from skillmake.questions import Question
 from skillmake.structured import Answer, Ask, Asker, Got
-from skillmake.texts import Texts
+from skillmake.texts import TOOL_PARTS, Texts
+from skillmake.traces import found_share
+from skillmake.traces import soft_score as rule_soft_score
 from skillmake.units import seeded
-
-TOOLS = "tools/"
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,7 @@ class Judged:
     row: Prediction
     case: Case
     context: str | None = None
+    steps: tuple[JudgedStep, ...] = ()
     findings: Findings | None = None
     attribution: Attribution | None = None
     paid: Judging = field(default_factory=Judging)
@@ -43,9 +45,11 @@ def diagnose_by_judges(
     asker: Asker,
     config: Diagnose,
     seed: tuple[object, ...],
+    source: Source | None = None,
 ) -> Diagnosis:
     """Packs of a step's rollouts, judged. Rollouts that ended in an error are no cases.
 
+    `source`: shows the judges what the tools found, where there are tools.
     Stage 1 judges every wrong answer and `config.right_sample` right ones, chosen by `seed`; stage 2 the
     wrong ones of which stage 1 gave findings. Each stage is one batch of calls.
     Raises TrainingAborted when more than `config.max_degraded_share` of the wrong cases are degraded.
@@ -56,7 +60,11 @@ def diagnose_by_judges(
         if row.right is not None
     ]
     chosen = _sample([c.case.question_id for c in cases if c.case.right], config.right_sample, seed)
-    judged = [c for c in cases if not c.case.right or c.case.question_id in chosen]
+    judged = [
+        replace(c, steps=judged_steps(c.row, questions[c.row.question_id], source))
+        for c in cases
+        if not c.case.right or c.case.question_id in chosen
+    ]
     for stage in (stage_one, stage_two):
         judged = stage(judged, texts, asker)
         check_degraded(judged, config.max_degraded_share)
@@ -67,7 +75,11 @@ def diagnose_by_judges(
 def stage_one(cases: Sequence[Judged], texts: Texts, asker: Asker) -> list[Judged]:
     """Six judgements of each case."""
     asks = [
-        Ask(asker.prompt(f"{judge}.md", **prompt_values(c, texts)), schema)
+        Ask(
+            asker.prompt(f"{judge}.md", **prompt_values(c, texts)),
+            schema,
+            every_step(c) if judge == "spans" else None,
+        )
         for c in cases
         for judge, schema in STAGE_ONE.items()
     ]
@@ -79,20 +91,41 @@ def stage_one(cases: Sequence[Judged], texts: Texts, asker: Asker) -> list[Judge
 def stage_two(cases: Sequence[Judged], texts: Texts, asker: Asker) -> list[Judged]:
     """Defect or lapse, and the text to blame, for each wrong case with findings; then all are checked."""
     todo = [k for k, c in enumerate(cases) if c.findings is not None and not c.case.right]
-    tools = tool_prompts(texts)
-
-    def known(answer: Attribution) -> str:
-        if answer.blame != "tool" or answer.tool in tools:
-            return ""
-        return f"tool: no tool {answer.tool!r}; there are {', '.join(tools) or 'none'}"
-
     asks = [
-        Ask(asker.prompt("attribution.md", **prompt_values(cases[k], texts)), Attribution, known)
+        Ask(
+            asker.prompt("attribution.md", **prompt_values(cases[k], texts)),
+            Attribution,
+            _known_tool(tool_prompts(texts, cases[k].row)),
+        )
         for k in todo
     ]
     got = dict(zip(todo, asker.ask(asks), strict=True))
     with_two = [_with_attribution(c, got[k]) if k in got else c for k, c in enumerate(cases)]
     return [_consistent(c) for c in with_two]
+
+
+def every_step(c: Judged) -> Callable[[Answer], str]:
+    """What is wrong with spans that do not judge each step of the case once."""
+    steps = list(range(1, len(c.steps) + 1))
+
+    def problem(answer: Answer) -> str:
+        given = [span.step for span in answer.spans] if isinstance(answer, Spans) else steps
+        if not steps or sorted(given) == steps:
+            return ""
+        return f"spans: judge each of the steps 1 to {len(steps)} once, not {', '.join(map(str, given))}"
+
+    return problem
+
+
+def _known_tool(tools: Collection[str]) -> Callable[[Attribution], str]:
+    """What is wrong with a tool that is blamed and that the agent was not given a result by."""
+
+    def problem(answer: Attribution) -> str:
+        if answer.blame != "tool" or answer.tool in tools:
+            return ""
+        return f"tool: no tool {answer.tool!r}; there are {', '.join(tools) or 'none'}"
+
+    return problem
 
 
 def check_degraded(cases: Sequence[Judged], most: float) -> None:
@@ -131,14 +164,11 @@ def assemble(cases: Sequence[Judged], judged: set[str]) -> Diagnosis:
     )
 
 
-def tool_prompts(texts: Texts) -> dict[str, dict[str, str]]:
-    """Texts of each tool's prompt by name of the tool and of the text, from `tools/<tool>/<text>.md`."""
-    out: dict[str, dict[str, str]] = {}
-    for path, text in sorted(texts.prompts.files.items()):
-        if path.startswith(TOOLS):
-            tool, _, name = path.removeprefix(TOOLS).removesuffix(".md").partition("/")
-            out.setdefault(tool, {})[name or tool] = text
-    return out
+def tool_prompts(texts: Texts, row: Prediction) -> dict[str, dict[str, str]]:
+    """Texts, not empty, of the prompts of the tools that gave a result in a rollout, by tool and by part."""
+    found = {name: dict(zip(TOOL_PARTS, texts.tool(name), strict=True)) for name in sorted(used_tools(row))}
+    filled = {name: {part: text for part, text in own.items() if text.strip()} for name, own in found.items()}
+    return {name: own for name, own in filled.items() if own}
 
 
 def _sample(question_ids: Sequence[str], size: int, seed: tuple[object, ...]) -> set[str]:
@@ -150,11 +180,11 @@ def prompt_values(c: Judged, texts: Texts) -> dict[str, Any]:
     return {
         "case": c.case,
         "context": c.context,
-        "trace": c.row.trace,
+        "trace": c.steps,
         "task_type": c.row.task_type,
         "skill": texts.skill(c.row.task_type),
         "system": texts.system,
-        "tools": tool_prompts(texts),
+        "tools": tool_prompts(texts, c.row),
         "findings": c.findings,
     }
 
@@ -203,9 +233,10 @@ def _final(c: Judged) -> Case:
 
 
 def _soft(c: Judged) -> float:
+    """What the data says of the evidence counts, and the judges where it says nothing."""
     if c.degraded or c.findings is None:
-        return float(c.case.right)
-    return soft_score(c.findings.spans, c.findings.evidence)
+        return rule_soft_score(c.row)
+    return soft_score(c.findings.spans, c.findings.evidence, found_share(c.row))
 
 
 def _pack(cases: Sequence[Case]) -> Pack:

@@ -4,6 +4,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from skillmake.agent.environments.factory import make_environment
+from skillmake.agent.factory import videos
 from skillmake.agent.loop import Prediction
 from skillmake.artifacts import canonical_line
 from skillmake.benchmark import Benchmark
@@ -12,6 +14,7 @@ from skillmake.diagnose import diagnose_by_rule
 from skillmake.job import Job
 from skillmake.judges.diagnosis import diagnose_by_judges
 from skillmake.judges.soft import judge_soft
+from skillmake.judges.steps import Source, sources
 from skillmake.llm.cost import Price
 from skillmake.llm.factory import job_client
 from skillmake.llm.types import ChatResponse
@@ -36,10 +39,13 @@ def diagnosis(job: Job) -> Iterator[Diagnose]:
         yield diagnose_by_rule
         return
     seed = (config.seed, *job.wildcards.values())
+    source = shown(config)
     with judge(job) as asker:
 
         def judged(rows: Sequence[Prediction], questions: Mapping[str, Question], texts: Texts) -> Diagnosis:
-            found = diagnose_by_judges(rows, questions, texts, asker=asker, config=config.diagnose, seed=seed)
+            found = diagnose_by_judges(
+                rows, questions, texts, asker=asker, config=config.diagnose, seed=seed, source=source
+            )
             job.note(case_costs(found.judgings, price(config)))
             return found
 
@@ -54,6 +60,11 @@ def judge(job: Job) -> Iterator[Asker]:
         yield Asker(client, job.config.models.judge, templates)
 
 
+def shown(config: Config) -> Source:
+    """What the judges of a run are shown of the tools."""
+    return sources(make_environment(config.agent, videos(config)), config.agent.result_tokens)
+
+
 def price(config: Config) -> Price:
     return Price(config.models.judge.price_in, config.models.judge.price_out)
 
@@ -66,7 +77,7 @@ def validation_is_judged(config: Config) -> bool:
 def soft_scores(job: Job, rows: Sequence[Prediction], benchmark: Benchmark, texts: Texts) -> SoftScores:
     """Soft scores of a full validation, with what each case cost in the job's log."""
     with judge(job) as asker:
-        found = judge_soft(rows, benchmark.questions, texts, asker)
+        found = judge_soft(rows, benchmark.questions, texts, asker, shown(job.config))
     job.note(case_costs(found.judgings, price(job.config)))
     return found
 

@@ -49,14 +49,17 @@ def contradiction(right: bool, findings: Findings, attribution: Attribution | No
     return "; ".join(failed) if 2 * len(failed) > len(found) else ""
 
 
-def soft_score(judged: Spans, evidence: Evidence) -> float:
+def soft_score(judged: Spans, evidence: Evidence, known: float | None = None) -> float:
     """Mean of the share of sound spans and the share of evidence found, in [0, 1].
 
+    `known`: the share of evidence found where the data says where it is; None counts that of the judges.
     Where the expected answer rests on no evidence, the spans alone count.
     """
     spans, nodes = judged.spans, evidence.nodes
     shares = [sum(span.sound for span in spans) / len(spans)]
-    if nodes:
+    if known is not None:
+        shares.append(known)
+    elif nodes:
         shares.append(sum(node.found for node in nodes) / len(nodes))
     return round(sum(shares) / len(shares), 6)
 

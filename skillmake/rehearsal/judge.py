@@ -21,7 +21,10 @@ FAULTS = ("flaw", "missing", "gap", "fault", "bias", "wrong", "harm")
 def judge(world: "World", messages: Sequence[Message], schema: Mapping[str, Any] | None) -> str:
     """See `World.judge`. A `Given answer:` line shows what the agent said, so also a lapse has its faults.
     The case under judgement is the one named most often, the last of equals."""
+    from skillmake.rehearsal.trace_judge import has_calls, judge_trace, spans
+
     text = whole(messages)
+    errs = chance("judge", world.config.seed, messages) < world.config.judge_error
     codes = [code for code in CASE.findall(text) if code in world.units]
     counts = Counter(codes)
     defect = wrong = False
@@ -31,9 +34,13 @@ def judge(world: "World", messages: Sequence[Message], schema: Mapping[str, Any]
         defect = harmed or bool((unit.needs or frozenset()) - world.found(text, "useful"))
         given = GIVEN_LINE.findall(text)
         wrong = given[-1] != unit.answer if given else defect
-    errs = chance("judge", world.config.seed, messages) < world.config.judge_error
     wanted = schema or {"type": "object", "properties": {"defect": {"type": "boolean"}}}
-    return json.dumps(fill(wanted, wanted, lambda name, part: verdict(defect, wrong, errs, name, part)))
+    if not codes and has_calls(text):
+        return judge_trace(text, wanted, errs)
+    value = fill(wanted, wanted, lambda name, part: verdict(defect, wrong, errs, name, part))
+    if "spans" in value:
+        value["spans"] = spans(text, value["spans"][0], set())
+    return json.dumps(value)
 
 
 def verdict(defect: bool, wrong: bool, errs: bool, name: str, schema: Mapping[str, Any]) -> Any:

@@ -3,55 +3,40 @@ the words that it read. What it does is decided by habits, sentences that its sk
 can be trained on real captions, and its gain is real, though of its own kind (DESIGN §3).
 
 Each turn is a pure function of the messages and the tools. An option is scored by the share of its words that
-were read; a question of yes or no is answered yes unless a habit says when to doubt.
+were read; a question of yes or no is answered yes unless a habit says when to doubt. What is read is what the
+tools' prompts have left of a window (`reading`), so these too can be trained.
 """
 
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from skillmake.artifacts import canonical_line
 from skillmake.llm.types import ChatResponse, Message
-from skillmake.rehearsal.students import TYPE_LINE, content, pick, type_of, whole, words
-
-if TYPE_CHECKING:
-    from skillmake.rehearsal.world import World
-
-SEARCH_OPTIONS = "Search for the words of each option as well as for the words of the question."
-READ_MANY = "Read five windows of those that were found before answering."
-DOUBT = "Answer no when no window that was read names all that the question asks about."
-WALK = "Walk down the tree to the seconds that the question is about and read the windows there."
-SHORTEST = "Choose the shortest option when there is little time."
-READ_NONE = "Answer from what the search shows, without reading a window."
-KEEP_ALL = "Keep every sentence that names a thing of the question or of its options."
-USEFUL = (SEARCH_OPTIONS, READ_MANY, DOUBT, WALK)
-HARMFUL = (SHORTEST, READ_NONE)
-USELESS = (
-    "Keep the order of the windows in mind while reading.",
-    "Mind the colours that a window names.",
-    "Think of who does what, and to whom.",
-    "Read the question again before answering.",
-    "Note the place of what happens.",
-    "Look at the length of the video first.",
+from skillmake.rehearsal.habits import (
+    AROUND,
+    COUNT,
+    DOUBT,
+    FIRST_WINDOW,
+    READ_MANY,
+    READ_NONE,
+    SEARCH_OPTIONS,
+    SHORTEST,
+    WALK,
 )
-READS = 2
-FEWEST_SHARED = 2  # words an extract without the habit wants to see in a sentence
-LINE = re.compile(r"(?m)^(\S+) \[([\d.]+)-([\d.]+) s, (leaf|\d+ children)\]")
+from skillmake.rehearsal.reading import LINE, SENTENCE_END, meaningful, read_text, stems
+from skillmake.rehearsal.students import content
+
+READS, MANY = 2, 5  # windows
 ROOT = re.compile(r"root node (\S+),")
 SCOPE = re.compile(r"The question is about ([\d.]+)-([\d.]+) s\.")
 OPTION = re.compile(r"(?m)^- (.+)$")
 OPTIONS_LINE = re.compile(r"Answer with exactly one of: (.+)\.")
+SIDE = re.compile(r"\b(before|after)\b")
+FURTHER = re.compile(r"Check: Look further: (.+)\.")
 VIEW = "view_frames"
-RESULT = "\n\nResult:\n"
 LAST_TURN = "last turn"
-PLAIN_WORDS = frozenset(
-    words(
-        "a, an, the, is, are, was, were, be, in, on, at, of, to, and, or, with, does, do, did, video, what, "
-        "who, where, when, why, how, while, after, before, his, her, its, their, there, it, he, she, they, "
-        "for, from, by, that, this, as, into, up, out, then"
-    )
-)
 
 
 @dataclass(frozen=True)
@@ -117,7 +102,33 @@ class _View:
         if self.can_look and not self._hits("search_captions"):
             return self._looks()
         walk = self._walk("read_node") if WALK in self.skill else []
-        return [*walk, *self._reads()]
+        around = self._around() if AROUND in self.skill else []
+        calls = [*walk, *around, *self._reads()]
+        return calls if any(call not in self.made for call in calls) else self._further(searches)
+
+    def _around(self) -> list[tuple[str, str]]:
+        """The neighbour of the best window, on the side of it that the question is about."""
+        best = next((hit for hit in self._hits("search_captions") if hit.is_leaf), None)
+        side = SIDE.search(self.question)
+        parent = best.node_id.rpartition(".")[0] if best else ""
+        if not parent or best is None or side is None:
+            return []
+        beside = [hit for hit in self._hits("list_children") if hit.node_id.startswith(f"{parent}.")]
+        later = [hit for hit in beside if hit.span[0] >= best.span[1]]
+        earlier = [hit for hit in beside if hit.span[1] <= best.span[0]]
+        near = later[:1] if side[1] == "after" else earlier[-1:]
+        calls = [("list_children", parent), *(("read_node", hit.node_id) for hit in near)]
+        return [(tool, _arguments(node_id=name)) for tool, name in calls]
+
+    def _further(self, searches: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+        """One more search, for the words that every check of a window has named as missing."""
+        named = [set(found[1].split()) for text in self.results if (found := FURTHER.search(text))]
+        made = [call for call in self.made if call[0] == "search_captions"]
+        missing = set.intersection(*named) if named else set()
+        if not missing or any(call not in searches for call in made):
+            return []
+        words = [word for word in meaningful(self.question) if word in missing]
+        return [("search_captions", _arguments(query=" ".join(words)))]
 
     def _looks(self) -> list[tuple[str, str]]:
         """Pictures of the seconds that the question is about, else of the whole video."""
@@ -153,7 +164,7 @@ class _View:
     def _most(self) -> int:
         if READ_NONE in self.skill:
             return 0
-        return 5 if READ_MANY in self.skill else READS
+        return 1 if FIRST_WINDOW in self.skill else MANY if READ_MANY in self.skill else READS
 
     def _hits(self, tool: str | None = None) -> list[Hit]:
         lists = [
@@ -176,80 +187,17 @@ class _View:
         if SHORTEST in self.skill:
             return min(self.options, key=len)
         read = [
-            set(stems(text))
+            read_text(text)
             for (name, _), text in zip(self.made, self.results, strict=False)
             if name in ("read_node", VIEW)
         ]
         if self._is_yes_no:
-            named = any(set(stems(self.question)) <= window for window in read)
+            named = any(set(stems(self.question)) <= set(stems(window)) for window in read)
             said = "no" if DOUBT in self.skill and not named else "yes"
             return next(option for option in self.options if option.lower() == said)
-        known = set().union(*read)
-        return max(self.options, key=lambda option: _share(stems(option), known))
-
-
-def is_refining(messages: Sequence[Message]) -> bool:
-    """Whether a request asks about the result of a tool call."""
-    return len(messages) == 2 and RESULT in content(messages[1]) and "\n\nTool call: " in content(messages[1])
-
-
-def refine(messages: Sequence[Message]) -> str:
-    """The answer to an extract or verify prompt (told apart by what the prompt asks for).
-
-    An extract keeps lines of windows whole; of a caption it keeps the sentences with at least two words of
-    the question or its options, or with one where the prompt has that habit, and else the first sentence.
-    """
-    instruction, (asked, result) = content(messages[0]), content(messages[1]).split(RESULT, 1)
-    wanted = set(stems(asked.split("\n\nTool call: ")[0]))
-    if "is enough" in instruction or "Say in one sentence" in instruction:
-        return "Enough." if len(wanted & set(stems(result))) >= FEWEST_SHARED else "Look further."
-    if LINE.search(result):
-        return result
-    sentences = re.split(r"(?<=[.!?])\s+|\n", result)
-    least = 1 if KEEP_ALL in instruction else FEWEST_SHARED
-    kept = [sentence for sentence in sentences if len(wanted & set(stems(sentence))) >= least]
-    return " ".join(kept or sentences[:1])
-
-
-def habits(world: "World", messages: Sequence[Message]) -> list[dict[str, Any]]:
-    """One edit for a task type that is not of the world: a habit that the request does not show yet, of a
-    kind drawn by the world's shares. None where the request names no task type.
-    """
-    text, config = whole(messages), world.config
-    if not TYPE_LINE.search(text) or type_of(world, text) is not None:
-        return []
-    shares = {"useful": config.useful_share, "harmful": config.harmful_share, "useless": config.useless_share}
-    pools = {"useful": USEFUL, "harmful": HARMFUL, "useless": USELESS}
-    if re.search(r"tools/\w+/extract|extract prompt", text):
-        pools["useful"] = (KEEP_ALL,)
-    kinds = [kind for kind, share in shares.items() for _ in range(round(100 * share))]
-    kind = pick(kinds, "habit kind", config.seed, text)
-    left = [sentence for sentence in pools[kind] if sentence not in text]
-    left = left or [sentence for sentence in pools["useless"] if sentence not in text]
-    if not left:
-        return []
-    return [
-        {
-            "op": "add",
-            "anchor": "",
-            "section": "Rules",
-            "text": pick(left, "habit", config.seed, text),
-            "answer": "",
-            "reason": "Seen in the runs",
-            "support": re.findall(r"(?m)^- id (\S+) \(WRONG\)", text)[:3],
-        }
-    ]
-
-
-def meaningful(text: str) -> list[str]:
-    """Words that mean something, in order, each once."""
-    found = re.findall(r"[a-z0-9]+", text.lower())
-    return list(dict.fromkeys(word for word in found if word not in PLAIN_WORDS))
-
-
-def stems(text: str) -> list[str]:
-    """The first four letters of words that mean something, in order, each once."""
-    return list(dict.fromkeys(word[:4] for word in meaningful(text)))
+        parts = [part for text in read for part in SENTENCE_END.split(text)] if COUNT in self.skill else []
+        known = [set(stems(part)) for part in parts or ["\n".join(read)]]
+        return max(self.options, key=lambda option: sum(_share(stems(option), part) for part in known))
 
 
 def _share(wanted: Sequence[str], known: set[str]) -> float:

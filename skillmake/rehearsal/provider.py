@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from skillmake.llm.types import CallFailure, ChatRequest, ChatResponse, Role
-from skillmake.rehearsal import looker, pixels, students
+from skillmake.rehearsal import looker, pixels, reading, students
 from skillmake.rehearsal.world import World
 
 CHARACTERS_PER_TOKEN = 4
@@ -64,8 +64,8 @@ class RehearsalProvider:
             return None
         if request.tools:
             return looker.turn(request.messages, request.tools)
-        if looker.is_refining(request.messages):
-            return ChatResponse(text=looker.refine(request.messages))
+        if reading.is_refining(request.messages):
+            return ChatResponse(text=reading.refine(request.messages))
         return None
 
     def _text(self, request: ChatRequest) -> tuple[str, str]:

@@ -141,10 +141,12 @@ def teach(
     world: "World", messages: Sequence[Message], schema: Mapping[str, Any] | None = None
 ) -> tuple[str, str]:
     """See `World.teach`; returns the text and its finish reason."""
-    from skillmake.rehearsal.looker import habits
+    from skillmake.rehearsal.habits import TOOL, habits, tool_texts
 
     edits = proposals(world, messages) or habits(world, messages)
-    if schema is None or "edits" in schema.get("properties", {}):
+    if schema is not None and set(schema.get("properties", {})) == set(TOOL):
+        text = json.dumps(tool_texts(world, messages))
+    elif schema is None or "edits" in schema.get("properties", {}):
         text = json.dumps({"edits": edits})
     elif "order" in schema.get("properties", {}):
         text = json.dumps({"order": ranking(world, messages)})

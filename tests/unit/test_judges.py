@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from skillmake.agent.loop import Agent, Prediction
+from skillmake.agent.trace import Step
 from skillmake.config.endpoints import ModelConfig
 from skillmake.config.models import Agent as AgentConfig
 from skillmake.config.models import Diagnose
@@ -142,8 +143,12 @@ def run(tmp_path: Path) -> Iterator[Run]:
         client.close()
 
 
-def wrong(*names: str) -> list[Prediction]:
-    return [row(name, False, f"call {name}", prediction="no", trace=("I look.", "So no.")) for name in names]
+LOOKED = Step(turn=1, tool="lens", arguments={"at": "it"}, outcome="found", result="A stamp.", verdict="Yes.")
+
+
+def wrong(*names: str, **more: Any) -> list[Prediction]:
+    value = {"prediction": "no", "trace": ("I look.", "So no."), "steps": (LOOKED,), **more}
+    return [row(name, False, f"call {name}", **value) for name in names]
 
 
 # --- schemas --------------------------------------------------------------------------
@@ -211,7 +216,8 @@ def test_a_prompt_shows_the_case_the_texts_and_the_fields_to_fill(judge: str, ru
     (text,) = [str(asked.messages[0]["content"]) for said, _, asked in provider.asked if said == name]
     for part in (SKILL, "You answer.", "Look closely.", "Is q1 so?", "Options: yes; no"):
         assert part in text
-    assert "Step 1: I look.\nStep 2: So no.\n" in text
+    assert 'Step 1: I look. calls lens {"at": "it"}\n    What the agent was given:\n    A stamp.\n' in text
+    assert "\nStep 2: So no.\n" in text
     assert "Expected answer: yes\nGiven answer: no\nGraded: WRONG\n" in text
     assert all(f'"{field}"' in text for field in JUDGES[judge].model_fields)
     assert ("Step 2 is flawed. a leap" in text) is (judge == "attribution")
@@ -466,7 +472,13 @@ def test_a_pack_without_failures_has_not_only_lapses() -> None:
 
 
 def test_tool_prompts_are_found_by_tool_and_text() -> None:
-    assert tool_prompts(TEXTS) == {"lens": {"extract": "Look closely.", "verify": "Look again."}}
+    both = {"lens": {"extract": "Look closely.", "verify": "Look again."}}
+    assert tool_prompts(TEXTS, wrong("q1")[0]) == both
+    assert tool_prompts(TEXTS.with_prompts({"tools/lens/verify.md": " \n"}, "t"), wrong("q1")[0]) == {
+        "lens": {"extract": "Look closely."}
+    }
+    in_vain = LOOKED.model_copy(update={"outcome": "error"})
+    assert tool_prompts(TEXTS, wrong("q1", steps=(in_vain,))[0]) == {}
 
 
 def test_the_log_has_one_line_per_judged_case(run: Run) -> None:

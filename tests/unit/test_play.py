@@ -9,7 +9,7 @@ import pytest
 from examples.notebook import OPEN_PAGE, Notebook, make
 from skillmake.agent.environments.base import Tool, ToolResult
 from skillmake.agent.loop import Prediction
-from skillmake.agent.play import DROPPED, LAST, capped
+from skillmake.agent.play import DROPPED, LAST, MOST_CALLS, capped
 from skillmake.errors import ConfigError
 from skillmake.llm.types import ChatRequest
 from skillmake.questions import Question
@@ -79,6 +79,8 @@ def test_runs_go_on_side_by_side_and_do_not_mix(tmp_path: Path) -> None:
         (call("open_page", {"page": 1}), "'subject' is a required property"),
         (call("open_page", {"subject": 1}), "1 is not of type 'string'"),
         ({"id": "x"}, "there is no tool ''"),
+        ({"id": "x", "function": "open_page"}, "there is no tool ''"),
+        (call("open_page", "[" * 100_000), "arguments are not JSON: nested too deeply"),
     ],
 )
 def test_a_malformed_call_is_answered_and_can_be_repaired(
@@ -91,6 +93,11 @@ def test_a_malformed_call_is_answered_and_can_be_repaired(
     assert row.right
     echoed = student.requests[-1].messages[2]["tool_calls"][0]["function"]["arguments"]
     assert isinstance(json.loads(echoed), dict)
+
+
+def test_arguments_may_come_as_an_object(tmp_path: Path) -> None:
+    given = {"id": "x", "function": {"name": "open_page", "arguments": {"subject": "u1"}}}
+    assert run(Scripted(calls(given), says("yes")), tmp_path).steps[0].outcome == "found"
 
 
 def test_calls_that_stay_malformed_end_the_run(tmp_path: Path) -> None:
@@ -132,6 +139,23 @@ def test_a_tools_error_is_an_answer(tmp_path: Path) -> None:
     assert row.right
 
 
+def test_a_call_that_fails_is_not_made_again(tmp_path: Path) -> None:
+    student = Scripted(calls(call("open_page", {"subject": "u9"})))
+    row = run(student, tmp_path, max_steps=50)
+    assert [step.outcome for step in row.steps] == ["error", "repeated", "repeated"]
+    assert "it fails again" in row.steps[1].result
+    assert (row.stop_reason, len(row.calls)) == ("max_steps", 4)  # two idle turns, then the last one
+
+
+def test_one_turn_makes_a_bounded_number_of_calls(tmp_path: Path) -> None:
+    many = [call("open_page", {"subject": "u1", "page": k}) for k in range(MOST_CALLS + 2)]
+    wide = Tool("open_page", "d", {"type": "object"})
+    student = Scripted(calls(*many), says("yes"))
+    row = agent(student, tmp_path, OddTools(PAGES, (wide,))).run([question("u1")], texts())[0]
+    assert [step.outcome for step in row.steps] == ["found"] * MOST_CALLS + ["error"] * 2
+    assert told(student)[-1] == f"Error: at most {MOST_CALLS} calls are made in one turn; this one was not."
+
+
 class Broken(Notebook):
     def call(self, tool: str, arguments: Any) -> ToolResult:  # noqa: ARG002 - the signature
         raise KeyError(arguments["subject"])
@@ -159,6 +183,22 @@ def test_extract_and_verify_prompts_are_asked_about_each_result(tmp_path: Path) 
     assert len(row.calls) == 4
 
 
+class Silent(Notebook):
+    def call(self, tool: str, arguments: Any) -> ToolResult:  # noqa: ARG002 - the signature
+        return ToolResult("there are no pages", is_notice=True)
+
+    def open(self, question: Question) -> "Silent":  # noqa: ARG002 - the protocol's signature
+        return self
+
+
+def test_no_prompt_is_asked_about_a_notice(tmp_path: Path) -> None:
+    student = Scripted(calls(LOOK), says("yes"))
+    prompts = {"tools/open_page/extract.md": "EXTRACT", "tools/open_page/verify.md": "VERIFY"}
+    row = agent(student, tmp_path, Silent(PAGES)).run([question("u1")], texts(prompts))[0]
+    assert told(student) == ["there are no pages"]
+    assert (row.steps[0].outcome, len(row.calls)) == ("found", 2)
+
+
 @pytest.mark.parametrize("where", ["Answer.", "EXTRACT", "they say"])
 def test_a_call_that_fails_for_good_is_no_answer(tmp_path: Path, where: str) -> None:
     student = Scripted(calls(LOOK), says("yes"), fails=where)
@@ -177,10 +217,32 @@ def test_long_results_are_cut_with_a_notice(tmp_path: Path) -> None:
 def test_the_oldest_results_are_dropped_and_may_be_asked_again(tmp_path: Path) -> None:
     pages = {"u1": "a" * 720, "u2": "b" * 720}
     student = Scripted(calls(LOOK), calls(call("open_page", {"subject": "u2"})), calls(LOOK), says("yes"))
-    # 500 tokens are 2000 characters: one page fits besides the question, two do not
-    row = agent(student, tmp_path, Notebook(pages), context_tokens=500).run([question("u1")], texts())[0]
+    # 580 tokens are 2320 characters: one page fits besides question and tool, two do not
+    row = agent(student, tmp_path, Notebook(pages), context_tokens=580).run([question("u1")], texts())[0]
     assert [step.outcome for step in row.steps] == ["found"] * 3
     assert told(student) == [DROPPED, DROPPED, "a" * 720]
+
+
+def test_a_full_context_makes_the_next_turn_the_last(tmp_path: Path) -> None:
+    """Nothing can be dropped: what fills it is what the agent wrote itself."""
+    chatty = [calls(call("open_page", {"subject": f"s{k}"}), text="x" * 900) for k in range(9)]
+    row = run(student := Scripted(*chatty), tmp_path, context_tokens=500, max_steps=50)
+    assert (row.stop_reason, len(row.calls)) == ("max_steps", 3)
+    assert [LAST in str(request.messages) for request in student.requests] == [False, False, True]
+
+
+def test_an_agent_with_one_turn_is_told_so(tmp_path: Path) -> None:
+    student = Scripted(says("yes"))
+    assert run(student, tmp_path, max_steps=1).right
+    assert student.requests[0].messages[-1] == {"role": "user", "content": LAST}
+
+
+def test_what_is_cut_does_not_count_as_read(tmp_path: Path) -> None:
+    pages = {"u1": "x" * 401}
+    for limit, read in ((50, ()), (101, ("u1",))):
+        student = Scripted(calls(LOOK), says("yes"))
+        asker = agent(student, tmp_path, Notebook(pages), result_tokens=limit)
+        assert asker.run([question("u1")], texts())[0].steps[0].nodes == read
 
 
 def key(root: Path, prompts: dict[str, str] | None = None, pages: Any = PAGES, **config: Any) -> str:

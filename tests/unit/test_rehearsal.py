@@ -375,7 +375,7 @@ def test_the_judge_tells_defect_from_lapse(world: World) -> None:
         "blame": "skill",
         "why": "",
         "score": 0.5,
-        "spans": [{"sound": False, "step": 0}],
+        "spans": [{"sound": False, "step": 1}],
     }
     good = judged(world, unit, rule)
     assert (good["defect"], good["cause"], good["spans"][0]["sound"]) == (False, "lapse", True)

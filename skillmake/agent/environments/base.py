@@ -34,13 +34,15 @@ class ToolResult:
 
     `nodes`: ids of what was read whole; `images`: data URLs that go to the vision model with the tool's
     extract prompt, whose answer the agent is given; `is_error`: `text` tells the agent what was wrong with
-    the call and what to do.
+    the call and what to do; `is_notice`: `text` is the tool's own word, as that nothing was found, and no
+    prompt is asked about it.
     """
 
     text: str
     nodes: tuple[str, ...] = ()
     images: tuple[str, ...] = ()
     is_error: bool = False
+    is_notice: bool = False
 
 
 class Context(Protocol):

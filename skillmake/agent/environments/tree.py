@@ -134,7 +134,8 @@ class TreeContext:
     def _list_children(self, node_id: str) -> ToolResult:
         children = self.tree.children(node_id)
         if not children:
-            return ToolResult(f"Node {node_id} is a leaf: it has no children. read_node gives its caption.")
+            text = f"Node {node_id} is a leaf: it has no children. read_node gives its caption."
+            return ToolResult(text, is_notice=True)
         return ToolResult("\n".join(self._line(node) for node in children))
 
     def _read_node(self, node_id: str) -> ToolResult:
@@ -146,7 +147,8 @@ class TreeContext:
     def _search(self, query: str, limit: int = HITS) -> ToolResult:
         hits = self.tree.search(query, limit)
         if not hits:
-            return ToolResult(f"No caption has a word of {query!r}. Try other words, or list_children.")
+            text = f"No caption has a word of {query!r}. Try other words, or list_children."
+            return ToolResult(text, is_notice=True)
         return ToolResult("\n".join(self._line(node) for node in hits))
 
     def _view_frames(self, node_id: str, limit: int = FRAMES) -> ToolResult:

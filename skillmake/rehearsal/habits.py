@@ -1,0 +1,114 @@
+"""Sentences that a tree agent's texts may contain, and what its rehearsal teacher writes (DESIGN §3).
+
+A sentence works where it stands word for word: in a skill it changes how the student looks (`looker`), in a
+tool's prompt what is kept of a result (`reading`). `useful` is meant to help; whether it does on given videos
+is for the gate and for R2 to find out. The teacher draws each sentence's kind by the world's shares.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from skillmake.llm.types import Message
+from skillmake.rehearsal.students import TYPE_LINE, chance, pick, type_of, whole
+
+if TYPE_CHECKING:
+    from skillmake.rehearsal.world import World
+
+SEARCH_OPTIONS = "Search for the words of each option as well as for the words of the question."
+READ_MANY = "Read five windows of those that were found before answering."
+COUNT = "Count the sentences that speak for each option and choose the one with most."
+AROUND = "Where the question says before or after, read the window next to the one found, on that side."
+DOUBT = "Answer no when no window that was read names all that the question asks about."
+WALK = "Walk down the tree to the seconds that the question is about and read the windows there."
+SHORTEST = "Choose the shortest option when there is little time."
+READ_NONE = "Answer from what the search shows, without reading a window."
+FIRST_WINDOW = "Read only the window that was found first."
+SKILL: Mapping[str, Sequence[str]] = {
+    "useful": (SEARCH_OPTIONS, READ_MANY, COUNT, AROUND, DOUBT, WALK),
+    "harmful": (SHORTEST, READ_NONE, FIRST_WINDOW),
+    "useless": (
+        "Keep the order of the windows in mind while reading.",
+        "Mind the colours that a window names.",
+        "Think of who does what, and to whom.",
+        "Read the question again before answering.",
+        "Note the place of what happens.",
+        "Look at the length of the video first.",
+    ),
+}
+
+KEEP_ALL = "Keep every sentence that names a thing of the question or of its options."
+FIRST_ONLY = "Keep one sentence or line, the first that may matter."
+HIDE_OPTIONS = "Leave out every sentence that names one of the options, so that nothing is given away."
+NAME_MISSING = "Name each word of the question that was not found."
+CALL_IT_ENOUGH = "Say that it is enough, so that no time is lost."
+PLAIN: Sequence[str] = (
+    "Write in the present tense.",
+    "Keep names as the source writes them.",
+    "Use no headings and no lists.",
+    "Do not repeat the question.",
+    "Write in English.",
+)
+TOOL: Mapping[str, Mapping[str, Sequence[str]]] = {
+    "extract": {"useful": (KEEP_ALL,), "harmful": (FIRST_ONLY, HIDE_OPTIONS), "useless": PLAIN},
+    "verify": {"useful": (NAME_MISSING,), "harmful": (CALL_IT_ENOUGH,), "useless": PLAIN},
+}
+SKILL_NOW = re.compile(r"(?s)^# The skill now\n(.*?)(?=^# |\Z)", re.MULTILINE)
+TEXT_NOW = r"(?s)^# {} now\n(.*?)(?=^# |\Z)"
+
+
+def habits(world: "World", messages: Sequence[Message]) -> list[dict[str, Any]]:
+    """One to three edits for a task type that is not of the world: sentences that its skill does not hold.
+
+    None where the request names no task type.
+    """
+    text = whole(messages)
+    if not TYPE_LINE.search(text) or type_of(world, text) is not None:
+        return []
+    shown = SKILL_NOW.search(text)
+    known = shown[1] if shown else text
+    found: list[str] = []
+    for number in range(1 + int(chance("habits", world.config.seed, text) * 3)):
+        kind = _kind(world, text, number)
+        found += _new(world, SKILL, kind, known + "".join(found), (text, number))
+    support = re.findall(r"(?m)^- id (\S+) \(WRONG\)", text)[:3]
+    return [_edit(sentence, support) for sentence in found]
+
+
+def tool_texts(world: "World", messages: Sequence[Message]) -> dict[str, str]:
+    """A tool's two texts with one new sentence in one of them; as they are where there is none left.
+
+    What is useful goes where it helps most: into the extract prompt, and once it is there, into the other.
+    """
+    text = whole(messages)
+    now = {part: _text_now(text, part) for part in TOOL}
+    kind = _kind(world, text, 0)
+    parts = [part for part in TOOL if any(sentence not in now[part] for sentence in TOOL[part][kind])]
+    if not parts:
+        return now
+    part = parts[0] if kind == "useful" else pick(parts, "part", world.config.seed, text)
+    return {**now, part: "\n".join([now[part], *_new(world, TOOL[part], kind, now[part], text)])}
+
+
+def _kind(world: "World", *key: Any) -> str:
+    config = world.config
+    draw = chance("habit kind", config.seed, *key)
+    if draw < config.useful_share:
+        return "useful"
+    return "harmful" if draw < config.useful_share + config.harmful_share else "useless"
+
+
+def _new(world: "World", pools: Mapping[str, Sequence[str]], kind: str, known: str, key: Any) -> list[str]:
+    """A sentence of the kind that `known` does not hold, else a useless one; empty where none is left."""
+    left = [s for s in pools[kind] if s not in known] or [s for s in pools["useless"] if s not in known]
+    return [pick(left, "habit", world.config.seed, key)] if left else []
+
+
+def _text_now(text: str, part: str) -> str:
+    found = re.search(TEXT_NOW.format(part), text, re.MULTILINE)
+    return found[1].strip() if found else ""
+
+
+def _edit(sentence: str, support: Sequence[str]) -> dict[str, Any]:
+    plain = {"op": "add", "anchor": "", "section": "Rules", "answer": "", "reason": "Seen in the runs"}
+    return {**plain, "text": sentence, "support": list(support)}

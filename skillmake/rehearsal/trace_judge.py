@@ -1,0 +1,94 @@
+"""How the rehearsal judge judges a run with tools: by comparing what a tool found with what was given on.
+
+A call is flawed where its extract prompt left out words that the question needs and that no other call gave;
+then this tool's prompt is to blame, else the skill: a defect while it lacks a useful habit, a lapse after.
+"""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from skillmake.rehearsal.habits import SKILL
+from skillmake.rehearsal.judge import verdict
+from skillmake.rehearsal.reading import stems
+from skillmake.rehearsal.students import fill
+
+STEP = re.compile(r"(?m)^Step (\d+): ")
+CALLED = re.compile(r"calls (\w+) ")
+FOUND = "    What the tool found:\n"
+GIVEN = "    What its extract prompt made of it, and the agent was given:\n"
+EXPECTED = re.compile(r"(?m)^Expected answer: (.+)$")
+QUESTION = re.compile(r"(?s)^# The question\n(.*?)(?=^Options: |^# )", re.MULTILINE)
+WRONG = "\nGraded: WRONG\n"
+
+
+@dataclass(frozen=True)
+class Flaw:
+    """A step that left words out."""
+
+    step: int
+    tool: str
+    words: tuple[str, ...]
+
+
+def has_calls(text: str) -> bool:
+    """Whether a judge's prompt shows a run with tool calls."""
+    return bool(re.search(rf"{STEP.pattern}.*?{CALLED.pattern}", text))
+
+
+def judge_trace(text: str, schema: Mapping[str, Any], errs: bool) -> str:
+    """A JSON answer of the schema's shape; `errs`: the opposite of the truth is told."""
+    wrong = WRONG in text
+    flaws = left_out(text) if wrong else []
+    is_defect = bool(flaws) or any(sentence not in text for sentence in SKILL["useful"])
+    known: dict[str, Any] = {"why": "", "blame": "skill", "tool": ""}
+    if flaws and {"spans", "verdict"} & set(schema.get("properties", {})):
+        lost = ", ".join(flaws[0].words)
+        why = f"The extract prompt of {flaws[0].tool} left out what names {lost}"
+        known = {"why": why, "blame": "tool", "tool": flaws[0].tool}
+
+    def leaf(name: str, part: Mapping[str, Any]) -> Any:
+        return known[name] if name in known else verdict(is_defect, wrong, errs, name, part)
+
+    value = fill(schema, schema, leaf)
+    if "spans" in value:
+        value["spans"] = spans(text, value["spans"][0], {flaw.step for flaw in flaws})
+    return json.dumps(value)
+
+
+def spans(text: str, last: Mapping[str, Any], flawed: set[int]) -> list[dict[str, Any]]:
+    """A span for each step that a judge's prompt shows; `last` is that of the last, those before are sound
+    unless they are `flawed`."""
+    count = max((int(number) for number in STEP.findall(text)), default=1)
+    before = [{**last, "step": k, "sound": k not in flawed} for k in range(1, count)]
+    return [*before, {**last, "step": count}]
+
+
+def left_out(text: str) -> list[Flaw]:
+    """Steps that left out a word that is needed and that no step gave."""
+    _, *parts = STEP.split(text.split("\nExpected answer: ")[0])
+    steps = list(zip(map(int, parts[::2]), parts[1::2], strict=True))
+    given = {word for _, step in steps for word in stems(_given(step))}
+    flaws = []
+    for number, step in steps:
+        called = CALLED.search(step)
+        found = stems(step.partition(FOUND)[2].partition(GIVEN)[0])
+        lost = tuple(word for word in needed(text) if word in found and word not in given)
+        if called and lost:
+            flaws.append(Flaw(number, called[1], lost))
+    return flaws
+
+
+def needed(text: str) -> Sequence[str]:
+    """Words of the expected answer; of the question where that is yes or no."""
+    expected, question = EXPECTED.findall(text), QUESTION.search(text)
+    answer = expected[-1] if expected else ""
+    if answer.lower() in ("yes", "no") and question:
+        return stems(question[1])
+    return stems(answer)
+
+
+def _given(step: str) -> str:
+    return step.partition(GIVEN)[2] if GIVEN in step else step
