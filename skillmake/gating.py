@@ -58,14 +58,16 @@ def _result(
     baseline_rows: Sequence[Prediction],
     candidate_rows: Sequence[Prediction],
 ) -> GateResult:
-    used = {row.unit_id for row in decision.evidence}
+    used = {row.unit_id for row in (*decision.evidence, *decision.shadow)}
+    # What `gate.shadow` asks for may have been in flight already
+    once = {(row.question_id, row.replicate): row for row in candidate_rows if row.unit_id in used}
     return GateResult(
         task_type=candidate.task_type,
         candidate=candidate,
         decision=decision,
         baseline_rows=tuple(baseline_rows),
         # An outcome behind a stop was asked for, but the decision must not depend on it.
-        candidate_rows=tuple(row for row in candidate_rows if row.unit_id in used),
+        candidate_rows=tuple(once.values()),
     )
 
 

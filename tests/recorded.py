@@ -53,7 +53,7 @@ def draw(predictions: tuple[Prediction, ...]) -> Draw:
     return lambda asked: [None if (r := right[u.unit_id]) is None else float(r) for u in asked]
 
 
-def gated(texts: Texts, task_type: str) -> GateResult:
+def gated(texts: Texts, task_type: str, config: Gate = GATE) -> GateResult:
     """The candidate of a type at a real gate."""
     path = f"{task_type}/SKILL.md"
     edits = (EditReport(edit=Edit(op="add", text="more"), status="applied"),)
@@ -70,7 +70,7 @@ def gated(texts: Texts, task_type: str) -> GateResult:
     group = f"{task_type}-v"
     before, after = rows({group: SEED[group]}, "base"), rows({group: CANDIDATE[group]}, "new")
     units = START.benchmark.ladder_units(task_type, use_diagnosis=False)
-    decision = run_gate([units], draw(before), draw(after), GATE)
+    decision = run_gate([units], draw(before), draw(after), config)
     asked = {one.unit_id for one in decision.evidence}
     return GateResult(
         task_type=task_type,

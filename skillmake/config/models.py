@@ -196,6 +196,11 @@ class Gate(Section):
         description="A candidate whose chance of enough wins is smaller is rejected early; 0 waits until "
         "an accept is out of reach.",
     )
+    shadow: bool = Field(
+        False,
+        description="After an early rejection ask the rest of the rung all the same, so that the table "
+        "shadow_gate knows what other rules would have said; costs calls and decides nothing.",
+    )
     carry_steps: int = Field(
         0, ge=0, description="Later steps in which a candidate that came close may go on with fresh units."
     )

@@ -13,11 +13,12 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
 from skillmake.doctor.lines import Level, Line
+from skillmake.errors import StorageError
+from skillmake.locks import locked
 from skillmake.memo import default_cache_dir
 
 PYPROJECT = Path(__file__).parents[2] / "pyproject.toml"
@@ -95,10 +96,10 @@ def _place(what: str, folder: Path, todo: str) -> Line:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder, prefix=".doctor.") as inside:
             (Path(inside) / "probe").write_bytes(b"probe")
-            with FileLock(Path(inside) / "lock", timeout=5):
+            with locked(Path(inside) / "lock"):
                 pass
         free = shutil.disk_usage(folder).free
-    except (OSError, NotImplementedError) as error:
+    except (OSError, StorageError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         return Line("fail", what, f"{folder}: cannot be used: {reason}", todo)
     level: Level = "fail" if free < TOO_LITTLE else "warn" if free < LITTLE else "ok"

@@ -7,11 +7,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from filelock import AsyncFileLock
-
 from skillmake.artifacts import canonical_line, sha256
 from skillmake.errors import notice, storing
 from skillmake.llm.types import ChatRequest, ChatResponse
+from skillmake.locks import locked_async
 
 # An answer's bytes: at most so many for each token it may have, and the rest of the entry.
 BYTES_PER_TOKEN, REST = 16, 4096
@@ -82,6 +81,5 @@ class CallCache:
         place = self.root / "locks" / key[:2]
         with storing(place):
             place.mkdir(parents=True, exist_ok=True)
-        # Without an executor: a task that is cancelled while it waits must not get the lock later on.
-        async with AsyncFileLock(place / f"{key[:16]}.lock", run_in_executor=False):
+        async with locked_async(place / f"{key[:16]}.lock"):
             yield

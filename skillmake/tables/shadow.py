@@ -25,7 +25,8 @@ class ShadowGateRow(Row):
     """One rule on one gated candidate. The rules read the units of the rungs that the gate has begun.
 
     Where the gate stopped inside a rung, what it did not ask is unknown: `accepts_least` and `accepts_most`
-    bound what a rule says whatever the missing outcomes are, and `accepts` is empty where they differ.
+    bound what a rule says whatever the missing outcomes are, and `accepts` is empty where they differ. With
+    `gate.shadow` the rest of the rung is asked, and nothing is missing.
     """
 
     epoch: Epoch
@@ -42,9 +43,9 @@ class ShadowGateRow(Row):
     accepts_most: float = Field(description="Its largest value, over the missing outcomes.")
     asked: int = Field(description="Units on which the rule asks the candidate.")
     missing: int = Field(description="Units that the other rules would read and the gate did not ask.")
-    wins: int = Field(description="Units asked that only the candidate gets right.")
-    losses: int = Field(description="Units asked that only the current skill gets right.")
-    n: int = Field(description="Units asked, without errors.")
+    wins: int = Field(description="Units known that only the candidate gets right.")
+    losses: int = Field(description="Units known that only the current skill gets right.")
+    n: int = Field(description="Units known, without errors.")
     action: Action = Field(description="What the run's gate decided.")
     validation_before: float | None = Field(
         description="Accuracy of the type in the last full validation before the epoch. This and the next "
@@ -84,11 +85,10 @@ def verdicts(gate: GateResult, units: Sequence[Unit]) -> list[dict[str, Any]]:
     """What each rule says of a candidate; `units`: all whose baseline was asked."""
     decision = gate.decision
     assert decision is not None
-    asked = {row.unit_id for row in decision.evidence}
+    seen = (*decision.evidence, *decision.shadow)
+    asked = {row.unit_id for row in seen}
     known = [
-        row.candidate - row.baseline
-        for row in decision.evidence
-        if row.candidate is not None and row.baseline is not None
+        row.candidate - row.baseline for row in seen if row.candidate is not None and row.baseline is not None
     ]
     shares = unit_shares(units, gate.baseline_rows)
     waiting = [share for unit, share in shares.items() if unit not in asked and share is not None]
@@ -100,7 +100,7 @@ def verdicts(gate: GateResult, units: Sequence[Unit]) -> list[dict[str, Any]]:
         "action": decision.action,
     }
     ours = float(decision.action in ("accept", "accept_provisional"))
-    found = [{"rule": OURS, "asked": len(asked), **_bounds(ours, ours), **common}]
+    found = [{"rule": OURS, "asked": len(decision.evidence), **_bounds(ours, ours), **common}]
     for name, rule in PEERS.items():
         everything = len(known) + len(waiting)
         bounds = _bounds(rule([*known, *(-b for b in waiting)]), rule([*known, *(1 - b for b in waiting)]))

@@ -318,6 +318,22 @@ def test_neither_decision_nor_rows_depend_on_the_slots(hire: Hire, slots: int) -
     assert sides(student)[1] > 7
 
 
+@pytest.mark.parametrize("slots", [1, 16])
+def test_a_shadow_asks_the_rest_of_the_rung_and_decides_nothing(hire: Hire, slots: int) -> None:
+    """Evidence and decision are those without it; with it the last rung is asked whole, no unit twice."""
+    student = Student()
+    plain = gated(hire(Student()), "old u09", "new", units(20))
+    config = GATE.model_copy(update={"shadow": True})
+    found = gated(hire(student, slots=slots), "old u09", "new", units(20), config=config)
+    assert plain.decision is not None
+    assert found.decision is not None
+    assert found.decision.model_copy(update={"shadow": ()}) == plain.decision
+    first = [row for row in plain.decision.evidence if row.rung == plain.decision.evidence[-1].rung]
+    assert len(first) + len(found.decision.shadow) == GATE.rung
+    asked = [row.question_id for row in found.candidate_rows]
+    assert len(asked) == len(set(asked)) == len(plain.decision.evidence) + len(found.decision.shadow)
+
+
 def test_in_the_known_truth_world_all_rules_are_confirmed_and_none_are_not(hire: Hire) -> None:
     world = World(WorldConfig(types=1, units_per_type=20, base_accuracy=0.5, skill_gain=0.5, churn=0.0))
     (task_type,) = world.types

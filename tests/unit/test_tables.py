@@ -20,7 +20,8 @@ from skillmake.tables.places import TABLES, place_of
 from skillmake.tables.read import gather, read_table
 from skillmake.tables.record import RunRecord, read_record
 from skillmake.tables.rollouts import trace_rows
-from tests.recorded import write_run
+from skillmake.tables.shadow import verdicts
+from tests.recorded import GATE, gated, write_run
 from tests.worlds import row
 
 ROOT = Path(__file__).parents[2]
@@ -129,6 +130,18 @@ def test_other_rules_are_judged_on_the_same_outcomes(tables: dict[str, list[Row]
         ("mean_is_higher", None, 0, 1, 4),
         ("minibatch_of_3", None, 0, 0.75, 3),
         ("one_standard_error", 0, 0, 0, 4),
+    ]
+
+
+def test_with_a_shadow_nothing_is_missing(record: RunRecord) -> None:
+    """The rest of beta's rung: one win and two ties, the win in C(3,2) = 3 of C(4,3) = 4 minibatches."""
+    gate = gated(record.seed, "beta", GATE.model_copy(update={"shadow": True}))
+    found = verdicts(gate, record.benchmark.validation)
+    assert cells(found, "rule", "accepts", "asked", "missing") == [
+        ("gate", 0, 1, 0),
+        ("mean_is_higher", 1, 4, 0),
+        ("minibatch_of_3", 0.75, 3, 0),
+        ("one_standard_error", 0, 4, 0),
     ]
 
 
