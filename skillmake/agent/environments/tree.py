@@ -146,7 +146,9 @@ class TreeContext:
     def _search(self, query: str, limit: int = HITS) -> ToolResult:
         hits = self.tree.search(query, limit)
         if not hits:
-            return ToolResult(f"No caption has a word of {query!r}. Try other words, or list_children.")
+            text = f"No caption has a word of {query!r}. Try other words, or list_children."
+            look = " view_frames shows what captions do not say." if VIEW_FRAMES in self.tools else ""
+            return ToolResult(text + look)
         return ToolResult("\n".join(self._line(node) for node in hits))
 
     def _view_frames(self, node_id: str, limit: int = FRAMES) -> ToolResult:
