@@ -148,7 +148,8 @@ class TreeContext:
         hits = self.tree.search(query, limit)
         if not hits:
             text = f"No caption has a word of {query!r}. Try other words, or list_children."
-            return ToolResult(text, is_notice=True)
+            look = " view_frames shows what captions do not say." if VIEW_FRAMES in self.tools else ""
+            return ToolResult(text + look, is_notice=True)
         return ToolResult("\n".join(self._line(node) for node in hits))
 
     def _view_frames(self, node_id: str, limit: int = FRAMES) -> ToolResult:
