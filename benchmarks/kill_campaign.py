@@ -27,14 +27,15 @@ from urllib.request import urlopen
 import psutil
 
 from skillmake.config.load import overlay
+from skillmake.packing import PACK
 from skillmake.rehearsal.server import ServerConfig, serve
 from skillmake.rehearsal.world import WorldConfig
 from tests.integration.conftest import Project
 
 KINDS = ("Snakemake", "a rule", "both", "all")
-MOMENTS = {"start-up": 3, "jobs": 5, "checkpoint": 1, "end": 1}  # how often each is drawn
+MOMENTS = {"start-up": 4, "jobs": 4, "checkpoint": 1, "end": 1}  # how often each is drawn
 AT = {"checkpoint": ("runs/*/e*/plan.json",), "end": ("runs/*/final_test.json", "skills", "metrics.json")}
-LONGEST = 12  # jobs of a start at most
+LONGEST = 8  # jobs of a start at most
 LATENCY_S = 0.02
 
 
@@ -80,7 +81,7 @@ def kill_until_done(work: Project, cores: int, chance: random.Random, tally: Tal
 
 def _comes(work: Project, process: subprocess.Popen[bytes], moment: str, chance: random.Random) -> bool:
     """Wait for the moment; False when the process has ended before."""
-    started, delay, jobs = time.time(), chance.uniform(0, 0.5), chance.randint(1, 8)
+    started, delay, jobs = time.time(), chance.uniform(0, 0.5), chance.randint(1, 4)
     if moment == "start-up":
         jobs, delay = 0, chance.uniform(0, 4)
     elif moment != "jobs":
@@ -128,6 +129,7 @@ def differing(one: Project, other: Project) -> list[str]:
     """Files that one has and the other has not, or with other bytes; the logs aside."""
     a, b = one.artefacts(), other.artefacts()
     top_a, top_b = ({path.name for path in work.root.iterdir()} for work in (one, other))
+    a[PACK], b[PACK] = ((work.root / PACK).read_bytes() for work in (one, other))
     return sorted({name for name in a.keys() | b.keys() if a.get(name) != b.get(name)} | (top_a ^ top_b))
 
 

@@ -15,9 +15,9 @@ from collections.abc import Collection, Iterator
 from itertools import chain
 from pathlib import Path
 
-from skillmake.errors import DataError
+from skillmake.errors import DataError, notice, storing
 from skillmake.files import canonical_line, sha256, write_text
-from skillmake.made import MADE
+from skillmake.made import KEPT, MADE
 from skillmake.workspace import recorded_path
 
 PACK = "run.tar.gz"
@@ -41,6 +41,7 @@ def pack(run: str, outputs: Collection[str], root: Path = Path()) -> None:
     target = root / PACK
     part = target.with_name(f".{PACK}")
     with (
+        storing(target),
         part.open("wb") as file,
         gzip.GzipFile("", "wb", fileobj=file, mtime=0) as zipped,
         tarfile.open(fileobj=zipped, mode="w", format=tarfile.GNU_FORMAT) as archive,
@@ -59,7 +60,7 @@ def unpack_if_other(root: Path = Path()) -> str | None:
     """Put the run of the pack in place of the one here, if this folder has not packed or unpacked it last.
 
     Returns the name of the run if it did. What a killed start has left half unpacked is unpacked again.
-    Raises DataError for a file that is no pack.
+    A file that is no pack is set aside where this folder has its run, else it raises DataError.
     """
     source, packed = root / PACK, root / PACKED
     if not source.exists():
@@ -67,8 +68,18 @@ def unpack_if_other(root: Path = Path()) -> str | None:
     digest = sha256(source.read_bytes())
     if packed.exists() and packed.read_text() == digest:
         return None
+    is_ours = packed.exists()
     packed.unlink(missing_ok=True)
-    run = _unpack(source, root)
+    try:
+        run = _unpack(source, root)
+    except DataError:
+        if not is_ours:
+            raise
+        kept = root / KEPT / PACK
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        source.replace(kept)
+        notice(f"{PACK}: changed since it was made; kept in {KEPT / PACK}, made again")
+        return None
     write_text(packed, digest)
     return run
 

@@ -15,7 +15,7 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import IO
 
-from skillmake.artifacts import sha256, write_text
+from skillmake.files import sha256, write_text
 
 # Environment of a job: process id of the Snakemake that runs it, and when that began
 PARENT, STARTED = "SKILLMAKE_PARENT", "SKILLMAKE_STARTED"
