@@ -24,6 +24,7 @@ rule all:
         artefacts,
         "skills",
         "prompts-delivered",
+        f"{RUN}/metrics.json",
         "metrics.json",
         "plots/validation.csv",
         "plots/gates.csv",

@@ -75,13 +75,14 @@ rule metrics:
         best=last_end("best"),
         test=f"{RUN}/final_test.json",
     output:
-        metrics="metrics.json",
+        metrics=f"{RUN}/metrics.json",
+        delivered="metrics.json",
         curve="plots/validation.csv",
         gates_table="plots/gates.csv",
     log:
         f"{RUN}/log/metrics.log",
     params:
-        cfg=cfg("seed", *(["rehearsal"] if REHEARSAL else [])),
+        cfg=cfg("run", "seed", *(["rehearsal"] if REHEARSAL else [])),
         code=code("metrics"),
         io=io,
     shell:

@@ -32,10 +32,11 @@ def main(job: Job) -> None:
     )
     benchmark = Benchmark.read(job.path("questions"), job.path("pools"))
     best = job.read("best", BestReport)
-    metrics = run_metrics(files, best, benchmark, job.config.seed)
+    metrics = run_metrics(job.config.run, files, best, benchmark, job.config.seed)
     if "rehearsal" in job.config.model_dump():
         metrics = add_truth(metrics, job.config.rehearsal, job.read("seed_texts", Texts), best.texts)
     job.write("metrics", metrics)
+    job.write("delivered", metrics)
     job.write_text("curve", curve_csv(files, benchmark))
     job.write_text("gates_table", gates_csv(files))
     job.say(result_text(metrics))

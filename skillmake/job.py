@@ -204,7 +204,8 @@ def _put(path: Path, result: Any, stamp: Mapping[str, Any]) -> None:
         for name in sorted(result):
             write_text(path / name, result[name])
         return
-    if path.suffix == ".json":
+    # One beside runs/ is for DVC, which takes every value in it for a metric
+    if path.suffix == ".json" and len(path.parts) > 1:
         value = json.loads(result)
         result = canonical({**value, **stamp} if isinstance(value, dict) else value)
     note_made(path, result)

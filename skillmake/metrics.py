@@ -193,11 +193,14 @@ class RunFiles:
             yield from soft.judgings.values()
 
 
-def run_metrics(files: RunFiles, best: BestReport, benchmark: Benchmark, seed: int) -> dict[str, Any]:
-    """The content of metrics.json."""
+def run_metrics(
+    run: str, files: RunFiles, best: BestReport, benchmark: Benchmark, seed: int
+) -> dict[str, Any]:
+    """The content of metrics.json. `run`: the run's name, `seed`: of the confidence intervals."""
     ledger = [ledger_row(gate.decision, gate.task_type, 0) for gate in files.gates if gate.decision]
     seed_validation = accuracy(outcomes_by_unit(benchmark.validation, files.baseline.rows))
     return {
+        "run": run,
         "test": test_result(benchmark.test, files.baseline.rows, files.test.rows, seed),
         "validation": {"seed": seed_validation, "best": best.best.accuracy, "best_epoch": best.best.epoch},
         "epochs": len(files.validations),

@@ -86,19 +86,27 @@ def unpack_if_other(root: Path = Path()) -> str | None:
 
 def _unpack(source: Path, root: Path) -> str:
     try:
+        _check_whole(source)
         with tarfile.open(source, "r:gz") as archive:
             members = archive.getmembers()
-            names = [member.name for member in members]
-            (run,) = {Path(name).parts[1] for name in names if name.startswith("runs/")}
-            if not all(name.startswith((f"runs/{run}/", f"{MADE}/", f"{RECORDS}/")) for name in names):
+            (run,) = {Path(m.name).parts[1] for m in members if m.name.startswith("runs/")}
+            places = f"runs/{run}/", f"{MADE}/", f"{RECORDS}/"
+            if not all(m.isfile() and m.name.startswith(places) and ".." not in m.name for m in members):
                 raise ValueError("foreign files")
             _clear(root / "runs" / run)
             archive.extractall(root, members, filter="data")
-            # Without it Snakemake takes its folder for one of an old version
-            (root / ".snakemake/incomplete").mkdir(exist_ok=True)
     except (tarfile.TarError, zlib.error, EOFError, ValueError, gzip.BadGzipFile):
         raise DataError(f"{PACK}: this is not a packed run", f"`dvc checkout {PACK}`, or delete it") from None
+    # Without it Snakemake takes its folder for one of an old version
+    (root / ".snakemake/incomplete").mkdir(exist_ok=True)
     return run
+
+
+def _check_whole(source: Path) -> None:
+    """Read to the end, where the checksum is; an archive alone does not notice that its end is missing."""
+    with gzip.open(source) as data:
+        while data.read(2**20):
+            pass
 
 
 def _clear(folder: Path) -> None:
