@@ -38,11 +38,12 @@ def watch(run_dir: Path, console: Console, sleep: Callable[[float], None] = time
     try:
         with Live(console=console, auto_refresh=False, screen=console.is_terminal) as live:
             while not (was_training and snap.status in ENDS):
-                was_training |= snap.status == "training"
                 began = time.process_time()
                 live.update(frame(snap, console.width), refresh=True)
+                was_training |= snap.status == "training"
+                rest = LEAST_REST * (time.process_time() - began + watcher.cost)
+                sleep(max(PAUSE, rest))
                 snap = watcher.look(time.time())
-                sleep(max(PAUSE, LEAST_REST * (time.process_time() - began)))
     except KeyboardInterrupt:
         pass
     console.print(frame(snap, console.width))
@@ -54,10 +55,11 @@ def run_dir_of(name: str | None, params: Path, runs: Path) -> Path:
     that of `params`. Raises DataError when `name` is a path to something else, ConfigError for the last."""
     if name is not None:
         given = Path(name)
-        folder = given if given.is_dir() and given.resolve().parent.name == runs.name else runs / name
-        if "/" in name and folder != given:
+        if given.absolute().parent.name == runs.name:
+            return given
+        if given.name != name:
             raise DataError(f"{name}: no folder of a run", "give the name of a run, or runs/<name>")
-        return folder
+        return runs / name
     sessions = [(path.stat().st_mtime, path) for path in runs.glob("*/log/session.json")]
     if sessions:
         return max(sessions)[1].parents[1]

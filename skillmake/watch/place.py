@@ -12,6 +12,13 @@ from skillmake.watch.signs import Running
 Stage = Literal["prepare", "step", "end", "deliver"]
 LAST_FEW = 5  # steps and epoch ends that the time left is estimated from
 PREPARING = ("questions", "pools", "seed", "baseline", "init")
+# Rules that come before a milestone at their place; before any other come all of them
+BEFORE = {
+    "baseline": ("questions", "pools", "seed", "baseline"),
+    "plan": ("plan",),
+    "rollout": ("rollout",),
+    "validation": ("val_eval", "settle_epoch"),
+}
 DELIVERY = (99, 999, True, True)
 
 
@@ -76,6 +83,22 @@ def place_of_job(job: Running) -> Place:
     if not job.step and job.rule != "plan":
         return Place(job.epoch, 999, is_end=True)
     return Place(job.epoch, job.step)
+
+
+def behind(milestones: Sequence[Milestone], place: Place, jobs: Sequence[Running]) -> list[Milestone]:
+    """Milestones before the place, and those at it that are of now: what jobs at the place come before, or
+    what is older than what it was made from, is left from an earlier session."""
+    out = [each for each in milestones if each.place < place]
+    latest = max((each.time for each in out), default=0.0)
+    running = {job.rule for job in jobs if job.is_alive and place_of_job(job) == place}
+    for each in milestones:
+        if each.place != place:
+            continue
+        if each.time < latest or running & set(BEFORE.get(each.kind, running)):
+            break
+        out.append(each)
+        latest = each.time
+    return out
 
 
 @dataclass(frozen=True)

@@ -3,12 +3,13 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from time import process_time
 from typing import Any, Literal
 
 from skillmake.watch.calls import CallLogs, Calls
 from skillmake.watch.files import Files
 from skillmake.watch.gates import GateRow, gate_rows
-from skillmake.watch.place import Left, Milestone, Place, place_of, read_milestones, time_left
+from skillmake.watch.place import Left, Milestone, Place, behind, place_of, read_milestones, time_left
 from skillmake.watch.signs import Running, Session, read_running, read_session
 
 Status = Literal["not started", "training", "finished", "failed", "stopped", "silent"]
@@ -56,9 +57,16 @@ class Watcher:
     def __init__(self, run_dir: Path) -> None:
         self.run_dir = run_dir
         self._files, self._logs = Files(), CallLogs(run_dir / "log" / "calls")
+        self.cost = 0.0  # seconds of CPU that the last look took
 
     def look(self, now: float) -> Snapshot:
         """The run as it is; `now` in seconds since 1970."""
+        began = process_time()
+        snap = self._look(now)
+        self.cost = process_time() - began
+        return snap
+
+    def _look(self, now: float) -> Snapshot:
         log_dir = self.run_dir / "log"
         session = read_session(self._files, log_dir)
         jobs = read_running(self._files, log_dir, now)
@@ -138,16 +146,8 @@ class _View:
         return len([each for each in self._behind() if each.kind == kind])
 
     def _behind(self) -> list[Milestone]:
-        """Milestones up to the place, and at the place only those of now."""
-        here = [each for each in self.milestones if each.place == self.place]
-        started = [job.started for job in self.jobs if job.is_alive]
-        fresh = [each for each in here if not started or each.time >= self._begun]
-        return [each for each in self.milestones if each.place < self.place] + fresh
-
-    @property
-    def _begun(self) -> float:
-        """When the last thing before the place was made."""
-        return max((each.time for each in self.milestones if each.place < self.place), default=0.0)
+        """Milestones up to the place."""
+        return behind(self.milestones, self.place, self.jobs)
 
     @property
     def _types(self) -> list[list[str]]:
