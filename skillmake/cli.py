@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from skillmake import cli_doctor, cli_gate, cli_lineage, cli_skills, cli_tables, cli_tree
+from skillmake import cli_doctor, cli_gate, cli_lineage, cli_skills, cli_tables, cli_tree, cli_watch
 from skillmake.artifacts import read_json
 from skillmake.config.document import params_yaml, schema_json
 from skillmake.config.load import describe, load_config
@@ -76,6 +76,7 @@ cli_gate.register(app)
 cli_lineage.register(app)
 cli_tables.register(app)
 cli_skills.register(app)
+cli_watch.register(app)
 
 
 def main() -> None:

@@ -13,6 +13,7 @@ import pytest
 
 from benchmarks.kill_campaign import Tally, differing, start_and_kill
 from skillmake.llm.cost import Spent
+from skillmake.watch.snapshot import Watcher
 from tests.integration.conftest import Project
 
 pytestmark = pytest.mark.dag
@@ -108,8 +109,19 @@ def test_a_second_snakemake_says_so_and_leaves(project: Make) -> None:
             assert first.poll() is None
             time.sleep(0.05)
         assert "another snakemake trains in this directory" in busy.train(ok=False)
+        watcher = Watcher(busy.root / "runs/tiny")
+        seen = [watcher.look(time.time())]
+        while first.poll() is None:
+            time.sleep(0.05)
+            seen.append(watcher.look(time.time()))
     finally:
         assert first.wait() == 0
+    last = watcher.look(time.time())
+    assert {snap.status for snap in seen} <= {"training", "finished"}
+    assert any(snap.jobs for snap in seen)
+    assert [snap.place for snap in seen] == sorted(snap.place for snap in seen)
+    assert (last.status, last.steps_done, last.broken) == ("finished", last.steps, [])
+    assert (last.calls.paid, last.calls.errors) == (len(busy.paid()), 0)
 
 
 @pytest.mark.parametrize(
