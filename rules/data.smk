@@ -53,6 +53,23 @@ rule seed:
         f"{JOB} seed {ARGS}"
 
 
+if LOOKED_UP:
+
+    rule videos:
+        input:
+            files=LOOKED_UP,
+        output:
+            videos=VIDEOS[0],
+        log:
+            f"{RUN}/log/videos.log",
+        params:
+            cfg=cfg(),
+            code=code("videos"),
+            io=io,
+        shell:
+            f"{JOB} videos {ARGS}"
+
+
 rule baseline:
     input:
         questions=DATA["questions"],
@@ -72,11 +89,33 @@ rule baseline:
         f"{JOB} baseline {ARGS}"
 
 
+# Part of the run with slow.soft_validation and judges, as soft_eval is.
+rule soft_seed:
+    input:
+        **DATA,
+        texts=f"{RUN}/data/texts.json",
+        baseline=f"{RUN}/data/baseline.json",
+        templates=JUDGE_TEMPLATES,
+    output:
+        soft=f"{RUN}/data/soft.json",
+    log:
+        f"{RUN}/log/soft_seed.log",
+    resources:
+        llm_slots=SLOTS,
+    params:
+        cfg=cfg("diagnose", "models.judge"),
+        code=code("soft_seed"),
+        io=io,
+    shell:
+        f"{JOB} soft_seed {ARGS}"
+
+
 rule init:
     input:
         **DATA,
         texts=f"{RUN}/data/texts.json",
         baseline=f"{RUN}/data/baseline.json",
+        soft=[f"{RUN}/data/soft.json"] if SOFT else [],
     output:
         state=f"{RUN}/init/state.json",
         best=f"{RUN}/init/best.json",

@@ -69,19 +69,36 @@ rule metrics:
         validations=of_epochs("end/validation.json"),
         momenta=of_epochs("end/momentum.json"),
         prompts=of_epochs("end/prompts.json"),
+        softs=softs if SOFT else [],
         seconds=of_epochs("end/validation2.json"),
         holdouts=of_epochs("end/holdout.json") if HOLDOUT else [],
         best=last_end("best"),
         test=f"{RUN}/final_test.json",
     output:
-        metrics="metrics.json",
+        metrics=f"{RUN}/metrics.json",
+        delivered="metrics.json",
         curve="plots/validation.csv",
         gates_table="plots/gates.csv",
     log:
         f"{RUN}/log/metrics.log",
     params:
-        cfg=cfg("seed", *(["rehearsal"] if REHEARSAL else [])),
+        cfg=cfg("run", "seed", *(["rehearsal"] if REHEARSAL else [])),
         code=code("metrics"),
         io=io,
     shell:
         f"{JOB} metrics {ARGS}"
+
+
+rule tables:
+    input:
+        files=lambda w: [file for file in artefacts(w) if place_of(file)],
+    output:
+        **TABLE_FILES,
+    log:
+        f"{RUN}/log/tables.log",
+    params:
+        cfg=cfg(*(["rehearsal"] if REHEARSAL else [])),
+        code=code("tables"),
+        io=io,
+    shell:
+        f"{JOB} tables {ARGS}"

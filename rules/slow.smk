@@ -21,14 +21,35 @@ rule val_eval:
         f"{JOB} val_eval {ARGS}"
 
 
+# 2. With judges, soft scores of R's wrong answers; part of the run with slow.soft_validation.
+rule soft_eval:
+    input:
+        **DATA,
+        texts=after_steps("texts"),
+        validation=f"{END}/validation.json",
+        templates=JUDGE_TEMPLATES,
+    output:
+        soft=f"{END}/soft.json",
+    log:
+        f"{RUN}/log/e{{e}}.soft_eval.log",
+    resources:
+        llm_slots=SLOTS,
+    params:
+        cfg=cfg("diagnose", "models.judge"),
+        code=code("soft_eval"),
+        io=io,
+    shell:
+        f"{JOB} soft_eval {ARGS}"
+
+
 # 2. scores of R, 3. its outcomes written back, 4. probations, 5. best: no call, so one job.
 rule settle_epoch:
     input:
         **DATA,
         state=after_steps("state"),
         texts=after_steps("texts"),
-        diagnoses=diagnoses_of_epoch,
         validation=f"{END}/validation.json",
+        soft=[f"{END}/soft.json"] if SOFT else [],
         previous=lambda w: epoch_end(int(w.e) - 1, "best"),
     output:
         scores=f"{END}/scores.json",
@@ -109,9 +130,9 @@ rule val_eval2:
         momentum_texts=f"{END}/momentum_texts.json",
         prompts_texts=f"{END}/prompts_texts.json",
         prompts=f"{END}/prompts.json",
-        diagnoses=diagnoses_of_epoch,
         validation=f"{END}/validation.json",
         best=f"{END}/settled_best.json",
+        templates=JUDGE_TEMPLATES if SOFT else [],
         videos=VIDEOS if BY_LLM else [],
     output:
         validation2=f"{END}/validation2.json",
@@ -122,7 +143,13 @@ rule val_eval2:
     resources:
         llm_slots=SLOTS if BY_LLM else 0,
     params:
-        cfg=cfg("models.student", "agent", "train.max_error_share"),
+        cfg=cfg(
+            "models.student",
+            "agent",
+            "train.max_error_share",
+            "slow.soft_validation",
+            *(["diagnose", "models.judge"] if SOFT else ["diagnose.method"]),
+        ),
         code=code("val_eval2"),
         io=io,
     shell:

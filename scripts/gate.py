@@ -19,6 +19,8 @@ def main(job: Job) -> None:
     confirm_at = confirm_threshold(state.ledger, test, job.config.gate)
     texts = job.read("texts", Texts)
     with student(job) as agent:
-        result = gate_candidate(candidate, texts, state, units, agent, job.config.gate, seed, confirm_at)
+        result = gate_candidate(
+            candidate, texts, state, units, agent, job.config.gate, seed, confirm_at, job.tell
+        )
     job.write("gate", result)
     job.say(f"epoch {job.wildcards['e']} step {job.wildcards['s']}: {result.summary}")

@@ -2,8 +2,7 @@
 
 from skillmake.benchmark import Benchmark
 from skillmake.job import Job
-from skillmake.packs import Diagnosis
-from skillmake.scores import known_soft, score
+from skillmake.scores import SoftScores, score
 from skillmake.slow import (
     BestReport,
     ProbationReport,
@@ -20,7 +19,8 @@ def main(job: Job) -> None:
     benchmark = Benchmark.read(job.path("questions"), job.path("pools"))
     state, texts = job.read("state", State), job.read("texts", Texts)
     validation, units, config = job.read("validation", Validation), benchmark.validation, job.config
-    scores = score(validation, units, known_soft(job.read_all("diagnoses", Diagnosis)))
+    soft = {name: value for each in job.read_all("soft", SoftScores) for name, value in each.soft.items()}
+    scores = score(validation, units, soft)
     job.write("scores", scores)
     written = write_back(state, validation, units)
     after, new_texts, outcomes = settle_probations(

@@ -13,7 +13,7 @@ from skillmake.errors import ConfigError, TrainingAborted
 from skillmake.evidence import e_value
 from skillmake.power import Outcomes, gate_rates
 from skillmake.start import Start
-from skillmake.tables import number, share, table_text
+from skillmake.terminal import number, share, table_text
 from skillmake.units import seeded, unit_right
 
 
@@ -96,7 +96,7 @@ def draw_units(start: Start, agent: Agent, draws: int) -> dict[str, list[bool | 
     seen: dict[str, list[bool | None]] = {unit.unit_id: [] for unit in units}
     for replicate in range(draws):
         rows = agent.run(questions_of(units), start.texts, replicate=replicate)
-        check_errors(rows, config.train.max_error_share, config.models.student.model)
+        check_errors(rows, config.train.max_error_share, agent.name)
         right = {row.question_id: row.right for row in rows}
         for unit in units:
             seen[unit.unit_id].append(unit_right(unit, right))

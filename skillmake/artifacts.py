@@ -1,18 +1,35 @@
-"""Artefacts: canonical bytes, digests, atomic writes and checked reads (DESIGN §2)."""
+"""Artefacts: models whose values do not change, and checked reads (DESIGN §2)."""
 
-import hashlib
-import json
-import os
-import tempfile
-from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from skillmake.errors import DataError
+from skillmake.files import (
+    STAMP_KEYS,
+    canonical,
+    canonical_line,
+    digest,
+    read_json,
+    sha256,
+    write_jsonl,
+    write_text,
+)
 
-DIGEST_LENGTH = 12
+__all__ = [
+    "STAMP_KEYS",
+    "Artifact",
+    "Model",
+    "canonical",
+    "canonical_line",
+    "digest",
+    "read_json",
+    "read_model",
+    "sha256",
+    "write_jsonl",
+    "write_text",
+]
 
 
 class Artifact(BaseModel):
@@ -22,58 +39,6 @@ class Artifact(BaseModel):
 
 
 Model = TypeVar("Model", bound=BaseModel)
-
-
-def canonical(value: Any) -> str:
-    """The one JSON text of `value`: sorted keys, readable indent, newline at the end."""
-    return json.dumps(_plain(value), sort_keys=True, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
-
-
-def canonical_line(value: Any) -> str:
-    """The one-line JSON text of `value`, for JSONL rows and for digests."""
-    return json.dumps(
-        _plain(value), sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False
-    )
-
-
-def sha256(data: str | bytes) -> str:
-    """Hex sha256 of a text (as UTF-8) or of bytes."""
-    return hashlib.sha256(data.encode() if isinstance(data, str) else data).hexdigest()
-
-
-def digest(value: Any) -> str:
-    """Short content digest of any JSON-like value or model; equal content, equal digest."""
-    return sha256(canonical_line(value))[:DIGEST_LENGTH]
-
-
-def write_text(path: str | Path, text: str) -> None:
-    """Write atomically (temp file in the same directory, then rename), making the directory."""
-    target = Path(path)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(text.encode())
-        Path(name).chmod(0o644)
-        Path(name).replace(target)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
-
-
-def write_jsonl(path: str | Path, rows: Iterable[Any]) -> None:
-    """Write one canonical JSON line per row, in the order given."""
-    write_text(path, "".join(canonical_line(row) + "\n" for row in rows))
-
-
-def read_json(path: str | Path) -> Any:
-    """Read one JSON document; raises DataError with file and position when it is not one."""
-    try:
-        return json.loads(Path(path).read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise DataError(f"{path}: no such file") from None
-    except (UnicodeDecodeError, json.JSONDecodeError) as error:
-        raise DataError(f"{path}: not valid JSON: {error}", "delete the file and run again") from None
 
 
 def read_model(path: str | Path, model: type[Model]) -> Model:
@@ -90,18 +55,3 @@ def read_model(path: str | Path, model: type[Model]) -> Model:
             f"{path}: not a valid {model.__name__}: {place}: {first['msg']}",
             "the file was changed or made by another version: delete it and run again",
         ) from None
-
-
-STAMP_KEYS = ("derived_from", "made_by")
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, BaseModel):
-        return value.model_dump(mode="json")
-    if isinstance(value, dict):
-        return {str(key): _plain(part) for key, part in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(part) for part in value]
-    if isinstance(value, (set, frozenset)):
-        return sorted(_plain(part) for part in value)
-    return value

@@ -6,7 +6,7 @@ from textwrap import fill
 from skillmake.blame import Blame, Origin, proposed_by
 from skillmake.edits import Edit
 from skillmake.history import Gated, History
-from skillmake.tables import WIDTH
+from skillmake.terminal import WIDTH
 
 SHORT_KEY = 12
 SHOWN_CALLS = 6

@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from skillmake import cli_gate, cli_lineage
-from skillmake.artifacts import canonical, read_json, write_text
+from skillmake import cli_doctor, cli_gate, cli_lineage, cli_skills, cli_tables, cli_tree, cli_watch
+from skillmake.artifacts import read_json
 from skillmake.config.document import params_yaml, schema_json
 from skillmake.config.load import describe, load_config
 from skillmake.errors import DataError, SkillmakeError
@@ -30,31 +30,6 @@ def import_command(
     dump_questions(out, questions)
     types = sorted({question.task_type for question in questions})
     typer.echo(f"{len(questions)} questions of {len(types)} types in {out}: {', '.join(types)}")
-
-
-@app.command("import-tree")
-def import_tree_command(
-    captions: Annotated[Path, typer.Argument(help="JSON: captions by video and second, or timed.")],
-    questions: Annotated[Path, typer.Option(help="Questions about the videos, read by the mapping.")],
-    out: Annotated[Path, typer.Option(help="Folder for questions.jsonl and videos/.")],
-    mapping: Annotated[Path, typer.Option(help="Mapping file.")] = Path("configs/import/nextqa.yaml"),
-    twins: Annotated[Path | None, typer.Option(help="JSON: pairs of yes/no questions about clips.")] = None,
-    window_s: Annotated[float, typer.Option(help="Seconds of a window at the leaves.")] = 4.0,
-    fanout: Annotated[int, typer.Option(help="Most children of a node.")] = 4,
-) -> None:
-    """Turn captioned videos and questions about them into trees and questions."""
-    from skillmake import import_tree as trees_of
-    from skillmake.importer import import_questions
-    from skillmake.mapping import load_mapping
-
-    trees = trees_of.make_trees(trees_of.read_captions(captions), window_s, fanout)
-    single = import_questions([questions], load_mapping(mapping))
-    pairs = trees_of.read_clip_pairs(twins) if twins else []
-    paired = trees_of.clip_questions(pairs, trees, trees_of.frame_counts(single))
-    dump_questions(out / "questions.jsonl", trees_of.joined(single, paired))
-    for video, tree in trees.items():
-        write_text(out / "videos" / f"{video}.json", canonical(tree))
-    typer.echo(f"{len(single)} questions, {len(pairs)} pairs, {len(trees)} videos in {out}")
 
 
 @app.command()
@@ -95,8 +70,13 @@ def result(
         raise DataError(f"{metrics}: not the metrics of a run", "run `snakemake --cores 8` first") from None
 
 
+cli_tree.register(app)
+cli_doctor.register(app)
 cli_gate.register(app)
 cli_lineage.register(app)
+cli_tables.register(app)
+cli_skills.register(app)
+cli_watch.register(app)
 
 
 def main() -> None:

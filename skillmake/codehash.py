@@ -46,6 +46,7 @@ def _imports(tree: ast.AST) -> Iterator[str]:
             yield from (f"{node.module}.{name.name}" for name in node.names)
 
 
+@cache
 def _file(name: str) -> Path | None:
     if name.split(".")[0] != PACKAGE.name:
         return None

@@ -7,7 +7,7 @@ from skillmake.errors import DataError
 from skillmake.history import KINDS, History
 from skillmake.lineage import find_version
 from skillmake.slow import Validation
-from skillmake.tables import WIDTH, rendered, share, table_text
+from skillmake.terminal import WIDTH, rendered, share, table_text
 
 CONTEXT = 3
 Row = tuple[str, str, str]  # the old line, a sign, the new line

@@ -2,8 +2,11 @@
 
 from functools import lru_cache
 from math import exp, lgamma, log
+from typing import TYPE_CHECKING
 
-import numpy as np
+if TYPE_CHECKING:
+    import numpy as np  # at run time only where it is used: most jobs need none of it
+
 
 QUADRATURE_NODES = 128
 INTERVAL_STEPS = 40  # bisection: 2⁻⁴⁰ of the width is far below what is printed
@@ -49,6 +52,8 @@ def log_capital(wins: int, losses: int, n: int, mean: float) -> float:
     """
     if min(wins, losses, n - wins - losses) < 0 or not -1 < mean < 1:
         raise ValueError("wins and losses are counts among n units, and -1 < mean < 1")
+    import numpy as np
+
     nodes, weights = _quadrature()
     gains = [(1 - mean) / (1 + mean), -mean / (1 + mean), -1.0]  # per unit staked: win, tie, loss
     counts = [wins, n - wins - losses, losses]
@@ -104,6 +109,8 @@ def _refuted_up_to(wins: int, losses: int, n: int, bar: float) -> float:
 
 
 @lru_cache(maxsize=1)
-def _quadrature() -> tuple[np.ndarray, np.ndarray]:
+def _quadrature() -> "tuple[np.ndarray, np.ndarray]":
+    import numpy as np
+
     nodes, weights = np.polynomial.legendre.leggauss(QUADRATURE_NODES)
     return (nodes + 1) / 2, weights / 2

@@ -31,6 +31,25 @@ class EvidenceRow(Artifact):
     outcome: Literal["win", "loss", "tie", "error"]
 
 
+def evidence_row(
+    unit: Unit, rung: int, position: int, baseline: float | None, candidate: float | None
+) -> EvidenceRow:
+    """What the two outcomes of a unit say of the candidate."""
+    outcome: Literal["win", "loss", "tie", "error"] = "tie"
+    if baseline is None or candidate is None:
+        outcome = "error"
+    elif baseline != candidate:
+        outcome = "win" if candidate > baseline else "loss"
+    return EvidenceRow(
+        unit_id=unit.unit_id,
+        rung=rung,
+        position=position,
+        baseline=baseline,
+        candidate=candidate,
+        outcome=outcome,
+    )
+
+
 class Tally(Artifact):
     """Evidence that a carried candidate brings from earlier ladders, in units."""
 
@@ -69,7 +88,8 @@ class Decision(Artifact):
     """What the gate says, with all it saw.
 
     `confirm_at`, `provisional_at`: evidence that was asked for; `delta_ci`: confidence sequence of the lift
-    at the last whole rung; `carried`: it came close and goes on with fresh units at a later step.
+    at the last whole rung; `carried`: it came close and goes on with fresh units at a later step. `shadow`:
+    with `gate.shadow`, the rest of the rung in which the gate stopped; it decides nothing.
     """
 
     action: Action
@@ -80,6 +100,7 @@ class Decision(Artifact):
     delta_ci: tuple[float, float] | None = None
     e_path: tuple[float, ...] = ()
     evidence: tuple[EvidenceRow, ...] = ()
+    shadow: tuple[EvidenceRow, ...] = ()
 
 
 def run_gate(
@@ -91,12 +112,14 @@ def run_gate(
     known: Mapping[str, bool] | None = None,
     in_flight: int = 1,
     terms: Terms | None = None,
+    tell: Callable[[int, GateNumbers], None] | None = None,
 ) -> Decision:
     """Climb the ladder rung by rung and decide.
 
     `known`: baseline outcomes that need no call, by unit; they only sharpen the bound on possible wins.
     `in_flight`: units asked for together. Outcomes are read one by one in a fixed order and what lies
     behind a stop is ignored, so the decision does not depend on it.
+    `tell`: hears the rung and the numbers so far, only to be shown.
     """
     climb = _Climb(ladder, config, known or {}, terms or Terms(config.e_confirm))
     if not any(ladder):
@@ -110,10 +133,26 @@ def run_gate(
             for unit, outcome in zip(block, candidate(block), strict=True):
                 climb.add(unit, number, outcomes[unit.unit_id], outcome)
                 if climb.hopeless():
-                    return climb.decide("reject", "futile")
+                    stopped = climb.decide("reject", "futile")
+                    return _shadowed(stopped, order, outcomes, candidate) if config.shadow else stopped
+            if tell is not None:
+                tell(number, climb.numbers())
         if (decision := climb.at_rung_end()) is not None:
             return decision
     return climb.at_top()
+
+
+def _shadowed(
+    decision: Decision, order: Sequence[Unit], baseline: Mapping[str, float | None], candidate: Draw
+) -> Decision:
+    """The decision with the units of its last rung, `order`, that it did not wait for."""
+    rung, position = decision.evidence[-1].rung, len(decision.evidence)
+    rest = order[sum(row.rung == rung for row in decision.evidence) :]
+    shadow = tuple(
+        evidence_row(unit, rung, position + k, baseline[unit.unit_id], outcome)
+        for k, (unit, outcome) in enumerate(zip(rest, candidate(rest), strict=True))
+    )
+    return decision.model_copy(update={"shadow": shadow})
 
 
 class _Climb:
@@ -140,31 +179,14 @@ class _Climb:
         self._unknown -= set(outcomes)
 
     def add(self, unit: Unit, rung: int, baseline: float | None, candidate: float | None) -> None:
-        outcome: Literal["win", "loss", "tie", "error"]
-        if baseline is None or candidate is None:
-            outcome = "error"
-            self._errors += 1
-        elif candidate > baseline:
-            outcome = "win"
-            self._wins += 1
-        elif candidate < baseline:
-            outcome = "loss"
-            self._losses += 1
-        else:
-            outcome = "tie"
+        row = evidence_row(unit, rung, len(self._rows), baseline, candidate)
+        self._errors += row.outcome == "error"
+        self._wins += row.outcome == "win"
+        self._losses += row.outcome == "loss"
         self._left.remove(unit.unit_id)
         could_win = self._open.pop(unit.unit_id)
-        self._tried += could_win and outcome != "error"
-        self._rows.append(
-            EvidenceRow(
-                unit_id=unit.unit_id,
-                rung=rung,
-                position=len(self._rows),
-                baseline=baseline,
-                candidate=candidate,
-                outcome=outcome,
-            )
-        )
+        self._tried += could_win and row.outcome != "error"
+        self._rows.append(row)
 
     def hopeless(self) -> bool:
         """Is an accept out of reach, or too unlikely for the calls that it still costs?

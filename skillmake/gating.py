@@ -1,11 +1,12 @@
 """A candidate at the gate: ladder, lookups by content, rollouts of both sides (SPEC §6)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from skillmake.agent.loop import Agent, Observation, Prediction
 from skillmake.candidate import Candidate
 from skillmake.config.models import Gate
-from skillmake.gate import Draw, Terms, run_gate
+from skillmake.gate import Decision, Draw, GateNumbers, Terms, run_gate
 from skillmake.ladder import build_ladder
 from skillmake.settle import GateResult
 from skillmake.state import State
@@ -22,11 +23,12 @@ def gate_candidate(
     config: Gate,
     seed: tuple[object, ...],
     confirm_at: float | None = None,
+    tell: Callable[[Mapping[str, Any]], None] = lambda _: None,
 ) -> GateResult:
     """Gate a proposed candidate on units of its type; a skipped one passes through without a decision.
 
     `confirm_at`: evidence that confirms this test of the run, see `ledger.confirm_threshold`; None is
-    `gate.e_confirm`.
+    `gate.e_confirm`. `tell`: hears how far the climb is, only to be shown.
     """
     if candidate.status == "skipped":
         return GateResult(task_type=candidate.task_type, candidate=candidate, decision=None)
@@ -35,6 +37,7 @@ def gate_candidate(
     baseline_rows: list[Prediction] = []
     candidate_rows: list[Prediction] = []
     draws = draws_of(config, state.step)
+    terms = _terms(candidate, units, ladder, config, confirm_at)
     decision = run_gate(
         ladder,
         drawing(agent, texts, draws, state.correctness, baseline_rows),
@@ -43,17 +46,42 @@ def gate_candidate(
         # What is known is the first draw: it bounds the wins only where there is no other.
         known=_known(agent, texts, state, units) if draws == range(1) else {},
         in_flight=agent.slots,
-        terms=_terms(candidate, units, ladder, config, confirm_at),
+        terms=terms,
+        tell=lambda rung, numbers: tell(_progress(rung, numbers, ladder, terms, config)),
     )
-    used = {row.unit_id for row in decision.evidence}
+    return _result(candidate, decision, baseline_rows, candidate_rows)
+
+
+def _result(
+    candidate: Candidate,
+    decision: Decision,
+    baseline_rows: Sequence[Prediction],
+    candidate_rows: Sequence[Prediction],
+) -> GateResult:
+    used = {row.unit_id for row in (*decision.evidence, *decision.shadow)}
+    # What `gate.shadow` asks for may have been in flight already
+    once = {(row.question_id, row.replicate): row for row in candidate_rows if row.unit_id in used}
     return GateResult(
         task_type=candidate.task_type,
         candidate=candidate,
         decision=decision,
         baseline_rows=tuple(baseline_rows),
         # An outcome behind a stop was asked for, but the decision must not depend on it.
-        candidate_rows=tuple(row for row in candidate_rows if row.unit_id in used),
+        candidate_rows=tuple(once.values()),
     )
+
+
+def _progress(
+    rung: int, numbers: GateNumbers, ladder: Sequence[Sequence[Unit]], terms: Terms, config: Gate
+) -> dict[str, Any]:
+    return {
+        **numbers.model_dump(mode="json"),
+        "rung": rung + 1,
+        "rungs": len(ladder),
+        "most": terms.prior.n + sum(map(len, ladder)),
+        "confirm_at": terms.confirm_at,
+        "provisional_at": config.e_provisional,
+    }
 
 
 def _terms(

@@ -27,10 +27,13 @@ class Holdout(Artifact):
     rows: tuple[Prediction, ...]
 
 
+NAMES = ("baseline", "best", "epoch", "best_mixed")  # in the order in which they are answered
+
+
 def sides(seed: Texts, measured: Texts, best: BestReport) -> dict[str, Texts]:
     """Texts by side; `measured` is the version that R has measured."""
     leader = best.by_mixed.texts if best.by_mixed else best.texts
-    return {"baseline": seed, "best": best.texts, "epoch": measured, "best_mixed": leader}
+    return dict(zip(NAMES, (seed, best.texts, measured, leader), strict=True))
 
 
 def run_holdout(
@@ -60,3 +63,10 @@ def run_holdout(
             rollouts=first[key],
         )
     return Holdout(sides=found, rows=tuple(made))
+
+
+def rows_by_side(holdout: Holdout) -> dict[str, Sequence[Prediction]]:
+    """The rollouts made for each side that was answered; a side that took those of another is left out."""
+    answered = [name for name in NAMES if holdout.sides[name].rollouts == name]
+    size = len(holdout.rows) // max(1, len(answered))
+    return {name: holdout.rows[k * size : (k + 1) * size] for k, name in enumerate(answered)}

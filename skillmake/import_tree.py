@@ -10,7 +10,8 @@ from pydantic import Field, TypeAdapter, ValidationError
 from skillmake.artifacts import Artifact, read_json
 from skillmake.errors import DataError
 from skillmake.questions import Question, check_questions
-from skillmake.tree import Caption, VideoTree, tree_from_captions
+from skillmake.tree import VideoTree
+from skillmake.windows import Caption, tree_from_captions
 
 CLIP = re.compile(r"(?P<folder>\d+)_(?P<video>.+)_(?P<start>\d+)_(?P<end>\d+)\.mp4")
 YES_NO = ("yes", "no")

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from skillmake.errors import DataError
 from skillmake.history import KINDS, Gated, History, Key
 from skillmake.state import VersionNote
-from skillmake.tables import share, table_text
+from skillmake.terminal import share, table_text
 
 COLUMNS = ("version", "source", "action", "epoch", "step", "W", "L", "units", "e", "validation")
 LEFT = 3

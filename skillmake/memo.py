@@ -1,11 +1,23 @@
 """Step memo: what a rule made from the same content before is not made again (DESIGN §4.5)."""
 
 import json
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from skillmake.artifacts import STAMP_KEYS, canonical_line, read_json, sha256, write_text
+from skillmake.errors import notice
+from skillmake.files import STAMP_KEYS, canonical_line, read_json, sha256, write_text
+
+
+def default_cache_dir() -> Path:
+    """Where calls and step results are kept: $SKILLMAKE_CACHE, else the user's cache directory."""
+    chosen = os.environ.get("SKILLMAKE_CACHE")
+    if chosen:
+        return Path(chosen)
+    from platformdirs import user_cache_path
+
+    return user_cache_path("skillmake")
 
 
 def payload_digest(path: Path) -> str:
@@ -22,7 +34,7 @@ def payload_digest(path: Path) -> str:
 
 
 class Memo:
-    """Outputs (texts by output name) under `root`, by key; a damaged entry counts as missing."""
+    """Outputs (texts by output name) under `root`, by key; a damaged entry is told and counts as missing."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
@@ -31,11 +43,17 @@ class Memo:
         return self._root / "steps" / key[:2] / f"{key}.json"
 
     def get(self, key: str) -> dict[str, Any] | None:
+        path = self._path(key)
         try:
-            entry = json.loads(self._path(key).read_bytes())
-            outputs = entry["outputs"]
-            return outputs if entry["digest"] == sha256(canonical_line(outputs)) else None
-        except (FileNotFoundError, ValueError, KeyError, TypeError):
+            entry = json.loads(path.read_bytes())
+            outputs: dict[str, Any] = entry["outputs"]
+            if entry["digest"] != sha256(canonical_line(outputs)):
+                raise ValueError("digest")
+            return outputs
+        except FileNotFoundError:
+            return None
+        except (ValueError, KeyError, TypeError):
+            notice(f"{path}: this step result was damaged; the step is made again")
             return None
 
     def put(self, key: str, outputs: Mapping[str, Any]) -> None:

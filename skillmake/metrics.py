@@ -13,6 +13,7 @@ from skillmake.packs import Diagnosis
 from skillmake.prompts_update import PromptsReport, SecondValidation
 from skillmake.questions import slug
 from skillmake.rollout import Rollout
+from skillmake.scores import SoftScores
 from skillmake.settle import GateResult
 from skillmake.slow import BestReport, Validation
 from skillmake.state import accuracy, outcomes_by_unit
@@ -151,6 +152,7 @@ class RunFiles:
     diagnoses: list[Diagnosis] = field(default_factory=list)
     momenta: list[MomentumReport] = field(default_factory=list)
     prompts: list[PromptsReport] = field(default_factory=list)
+    softs: list[SoftScores] = field(default_factory=list)
     seconds: list[SecondValidation] = field(default_factory=list)
     holdouts: list[Holdout] = field(default_factory=list)
 
@@ -187,13 +189,18 @@ class RunFiles:
         """All that the judges were asked for."""
         for diagnosis in self.diagnoses:
             yield from diagnosis.judgings.values()
+        for soft in (*self.softs, *(second.soft for second in self.seconds if second.soft)):
+            yield from soft.judgings.values()
 
 
-def run_metrics(files: RunFiles, best: BestReport, benchmark: Benchmark, seed: int) -> dict[str, Any]:
-    """The content of metrics.json."""
+def run_metrics(
+    run: str, files: RunFiles, best: BestReport, benchmark: Benchmark, seed: int
+) -> dict[str, Any]:
+    """The content of metrics.json. `run`: the run's name, `seed`: of the confidence intervals."""
     ledger = [ledger_row(gate.decision, gate.task_type, 0) for gate in files.gates if gate.decision]
     seed_validation = accuracy(outcomes_by_unit(benchmark.validation, files.baseline.rows))
     return {
+        "run": run,
         "test": test_result(benchmark.test, files.baseline.rows, files.test.rows, seed),
         "validation": {"seed": seed_validation, "best": best.best.accuracy, "best_epoch": best.best.epoch},
         "epochs": len(files.validations),

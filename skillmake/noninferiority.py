@@ -6,7 +6,7 @@ from typing import Literal
 from skillmake.artifacts import Artifact
 from skillmake.config.models import Gate
 from skillmake.evidence import e_value, shrunk_delta
-from skillmake.gate import Draw, EvidenceRow, GateNumbers
+from skillmake.gate import Draw, EvidenceRow, GateNumbers, evidence_row
 from skillmake.units import Unit
 
 Reason = Literal["not_worse", "harmful", "net_loss", "errors", "no_units"]
@@ -53,7 +53,7 @@ def check_harm(
     for number, rung in enumerate(ladder):
         pairs = zip(baseline(rung), changed(rung), strict=True)
         for unit, (before, after) in zip(rung, pairs, strict=True):
-            rows.append(_row(unit, number, len(rows), before, after))
+            rows.append(evidence_row(unit, number, len(rows), before, after))
         numbers = _count(rows, config)
         if numbers.e_harm >= harm_at:
             return _end(False, "harmful", rows, config, harm_at, margin)
@@ -77,17 +77,6 @@ def _end(
         harm_at=harm_at,
         margin=margin,
         evidence=tuple(rows),
-    )
-
-
-def _row(unit: Unit, rung: int, position: int, before: float | None, after: float | None) -> EvidenceRow:
-    outcome: Literal["win", "loss", "tie", "error"] = "tie"
-    if before is None or after is None:
-        outcome = "error"
-    elif before != after:
-        outcome = "win" if after > before else "loss"
-    return EvidenceRow(
-        unit_id=unit.unit_id, rung=rung, position=position, baseline=before, candidate=after, outcome=outcome
     )
 
 

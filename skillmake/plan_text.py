@@ -6,7 +6,7 @@ from skillmake.config.models import Config
 from skillmake.forecast import Stage, forecast, fresh_draws, total
 from skillmake.planning import SIMULATIONS, Assumed, TypePlan, plan_types, sight_warnings, trial
 from skillmake.start import Start
-from skillmake.tables import number, share, table_text
+from skillmake.terminal import number, share, table_text
 
 
 def plan_text(start: Start, assumed: Assumed, runs: int = SIMULATIONS) -> str:

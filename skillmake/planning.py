@@ -115,14 +115,19 @@ def plan_types(start: Start, assumed: Assumed, batches: Trial, runs: int = SIMUL
 
     DataError: no type can have a candidate accepted, or two types of one batch share a skill file.
     """
-    for batch in batches.batches:
-        check_one_type_per_file(sorted({unit.task_type for unit in batch}), start.texts)
-    blind = [_counts(start, task_type, k, batches) for k, task_type in enumerate(start.benchmark.trainable)]
+    blind = counted(start, batches)
     if start.config.train.epochs:  # without an epoch the run only measures the seed
         _refuse_if_blind(blind)
     lengths = sorted({plan.ladder for plan in blind if plan.acceptable})
     sights = {n: sight(n, start.config, assumed, runs) for n in lengths}
     return [plan.model_copy(update=dict(sights[plan.ladder])) if plan.acceptable else plan for plan in blind]
+
+
+def counted(start: Start, batches: Trial) -> list[TypePlan]:
+    """The part of each TypePlan that needs no simulation; DataError as `plan_types`."""
+    for batch in batches.batches:
+        check_one_type_per_file(sorted({unit.task_type for unit in batch}), start.texts)
+    return [_counts(start, task_type, k, batches) for k, task_type in enumerate(start.benchmark.trainable)]
 
 
 def sight(n: int, config: Config, assumed: Assumed, runs: int) -> Sight:

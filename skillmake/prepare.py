@@ -1,6 +1,6 @@
 """What the loop starts from: the seed as first best version, and the initial state (SPEC §3)."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from skillmake.agent.loop import Prediction
 from skillmake.batching import total_steps
@@ -13,8 +13,13 @@ from skillmake.state import Best, State, VersionNote, observe
 from skillmake.texts import Texts
 
 
-def initial_best(texts: Texts, rows: Sequence[Prediction], benchmark: Benchmark) -> BestReport:
-    """The seed is a measured version: its validation accuracy comes from the baseline rollouts."""
+def initial_best(
+    texts: Texts, rows: Sequence[Prediction], benchmark: Benchmark, soft: Mapping[str, float] | None = None
+) -> BestReport:
+    """The seed is a measured version: its validation accuracy comes from the baseline rollouts.
+
+    `soft`: scores that judges gave wrong answers, by question.
+    """
     validation = validate(texts, rows, benchmark.validation)
     best = Best(
         skills=texts.skills.digest,
@@ -22,7 +27,7 @@ def initial_best(texts: Texts, rows: Sequence[Prediction], benchmark: Benchmark)
         accuracy=validation.accuracy,
         epoch=0,
     )
-    mixed = score(validation, benchmark.validation, {}).overall.mixed
+    mixed = score(validation, benchmark.validation, soft or {}).overall.mixed
     return BestReport(
         best=best, texts=texts, promoted=True, by_mixed=Leader(mixed=mixed, epoch=0, texts=texts)
     )

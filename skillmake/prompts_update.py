@@ -7,7 +7,7 @@ from skillmake.artifacts import Artifact
 from skillmake.diagnose import confusions
 from skillmake.packs import Diagnosis, Pack
 from skillmake.prompt_evolution import TOOL_TEXTS, Kind, PromptCandidate
-from skillmake.scores import Scores
+from skillmake.scores import Scores, SoftScores
 from skillmake.slow import BestReport, Validation, choose_best
 from skillmake.texts import SYSTEM_PROMPT, Texts
 
@@ -40,6 +40,7 @@ class SecondValidation(Artifact):
     reason: str
     slow_candidate: Validation | None = None
     scores: Scores | None = None
+    soft: SoftScores | None = None
 
     @property
     def kept(self) -> Validation | None:
@@ -89,7 +90,11 @@ def prompt_paths(kind: Kind, name: str) -> dict[str, str]:
 
 
 def second_verdict(
-    first: Validation, second: Validation, scores: Scores, report: PromptsReport
+    first: Validation,
+    second: Validation,
+    scores: Scores,
+    report: PromptsReport,
+    soft: SoftScores | None = None,
 ) -> SecondValidation:
     """Keep the new prompts unless R2 is lower than R.
 
@@ -103,6 +108,7 @@ def second_verdict(
         reason=f"{', '.join(report.changed)}: R2 {second.accuracy:.3f} {sign} R {first.accuracy:.3f}",
         slow_candidate=second,
         scores=scores,
+        soft=soft,
     )
 
 

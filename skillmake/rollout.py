@@ -24,7 +24,10 @@ class Rollout(Artifact):
         """Right questions of all, for a progress line."""
         right = sum(row.right is True for row in self.rows)
         errors = sum(row.right is None for row in self.rows)
+        cut = sum(row.is_cut for row in self.rows)
         share = right / len(self.rows) if self.rows else 0.0
-        return f"{right} of {len(self.rows)} questions right ({share:.3f})" + (
-            f", {errors} errors" if errors else ""
+        return (
+            f"{right} of {len(self.rows)} questions right ({share:.3f})"
+            + (f", {errors} errors" if errors else "")
+            + (f", {cut} answers cut off at max_tokens" if cut else "")
         )

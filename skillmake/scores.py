@@ -1,11 +1,12 @@
 """Hard, soft and mixed score of a full validation (SPEC §7.2)."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from skillmake.artifacts import Artifact
-from skillmake.packs import Diagnosis
+from skillmake.packs import Judging
 from skillmake.slow import Validation
 from skillmake.state import outcomes_by_unit
+from skillmake.traces import soft_score
 from skillmake.units import Unit
 
 
@@ -20,40 +21,57 @@ class Score(Artifact):
 class Scores(Artifact):
     """Scores of one version over `units` units, overall and by type; `soft` is by question.
 
-    `diagnosed`: questions whose soft score comes from a diagnosis and not from the outcome.
+    `judged`: questions whose soft score comes from judges.
     """
 
     overall: Score
     by_type: dict[str, Score]
     soft: dict[str, float]
-    diagnosed: int
+    judged: int
     units: int
 
 
-def score(validation: Validation, units: Sequence[Unit], diagnosed: Mapping[str, float]) -> Scores:
+class SoftScores(Artifact):
+    """`soft`: in [0, 1], by question, of the wrong answers whose judgement is usable.
+
+    `judgings`: of all wrong answers; `degraded` there says why one has no score: its outcome counts.
+    """
+
+    soft: dict[str, float]
+    judgings: dict[str, Judging]
+
+    @property
+    def summary(self) -> str:
+        """For a progress line."""
+        unusable = len(self.judgings) - len(self.soft)
+        more = f", {unusable} judgements cannot be used" if unusable else ""
+        return f"soft scores of {len(self.soft)} wrong answers{more}"
+
+
+def score(validation: Validation, units: Sequence[Unit], judged: Mapping[str, float]) -> Scores:
     """Scores of a validation run, over the units that have an outcome.
 
-    Hard: share of units that are right. Soft of a question: what a diagnosis has said of it
-    (`diagnosed`, in [0, 1]), else its own outcome, 1 or 0; soft of a unit: the mean over its questions
-    without error, so that a twin pair with one right answer counts half. Without a diagnosis of validation
-    questions the two differ in twin pairs only.
+    Hard: share of units that are right. Soft of a question: what judges have said of it (`judged`, in
+    [0, 1]), else what its trace says (`traces.soft_score`), which without known evidence is its outcome, 1 or
+    0; soft of a unit: the mean over its questions without error, so that a twin pair with one right answer
+    counts half.
     """
     outcomes = outcomes_by_unit(units, validation.rows)
     soft = {
-        row.question_id: diagnosed.get(row.question_id, float(row.right))
+        row.question_id: judged.get(row.question_id, soft_score(row))
         for row in validation.rows
         if row.right is not None and row.replicate == 0
     }
-    judged = [unit for unit in units if unit.unit_id in outcomes]
+    scored = [unit for unit in units if unit.unit_id in outcomes]
     by_type: dict[str, list[Unit]] = {}
-    for unit in judged:
+    for unit in scored:
         by_type.setdefault(unit.task_type, []).append(unit)
     return Scores(
-        overall=_score(judged, outcomes, soft),
+        overall=_score(scored, outcomes, soft),
         by_type={task_type: _score(found, outcomes, soft) for task_type, found in sorted(by_type.items())},
         soft=soft,
-        diagnosed=len(soft.keys() & diagnosed.keys()),
-        units=len(judged),
+        judged=len(soft.keys() & judged.keys()),
+        units=len(scored),
     )
 
 
@@ -67,8 +85,3 @@ def _score(units: Sequence[Unit], outcomes: Mapping[str, bool], soft: Mapping[st
 
 def _mean(values: Sequence[float]) -> float:
     return sum(values) / len(values) if values else 0.0
-
-
-def known_soft(diagnoses: Iterable[Diagnosis]) -> dict[str, float]:
-    """Soft scores by question of an epoch's diagnoses; the last of a question counts."""
-    return {question_id: value for each in diagnoses for question_id, value in each.soft.items()}

@@ -3,9 +3,9 @@
 from skillmake.agent.factory import answer_all
 from skillmake.benchmark import Benchmark, questions_of
 from skillmake.job import Job
-from skillmake.packs import Diagnosis
+from skillmake.judges.factory import soft_scores, validation_is_judged
 from skillmake.prompts_update import PromptsReport, SecondValidation, second_verdict
-from skillmake.scores import known_soft, score
+from skillmake.scores import score
 from skillmake.slow import Validation, validate
 from skillmake.texts import Texts
 
@@ -15,13 +15,13 @@ def run_second(
     first: Validation,
     report: PromptsReport,
     texts: Texts,
-    diagnoses: list[Diagnosis],
     benchmark: Benchmark,
 ) -> SecondValidation:
-    """R2 of `texts`, the epoch's last version, if its prompts are new."""
+    """R2 of `texts`, the epoch's last version, if its prompts are new; judged where R is."""
     if not report.changed:
         return SecondValidation(verdict="not_run", reason="the prompts are those of R")
     rows = answer_all(job, questions_of(benchmark.validation), texts)
     second = validate(texts, rows, benchmark.validation)
-    scores = score(second, benchmark.validation, known_soft(diagnoses))
-    return second_verdict(first, second, scores, report)
+    judged = soft_scores(job, rows, benchmark, texts) if validation_is_judged(job.config) else None
+    scores = score(second, benchmark.validation, judged.soft if judged else {})
+    return second_verdict(first, second, scores, report, judged)

@@ -76,6 +76,12 @@ def front_matter(text: str) -> str:
     return found.group(0) if found else ""
 
 
+def renamed(text: str, name: str) -> str:
+    """The skill under another name; the rest of its front matter stays as the author wrote it."""
+    head = front_matter(text)
+    return re.sub(r"^name:.*$", f"name: {name}", head, count=1, flags=re.MULTILINE) + text[len(head) :]
+
+
 def section(text: str, heading: str) -> tuple[int, int] | None:
     """Start and end of the lines under `heading`, up to the next heading or the momentum block.
 

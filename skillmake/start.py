@@ -5,7 +5,7 @@ from pathlib import Path
 
 from skillmake.benchmark import Benchmark, Split, split
 from skillmake.config.models import Config
-from skillmake.llm.cache import default_cache_dir
+from skillmake.memo import default_cache_dir
 from skillmake.source import REHEARSAL, run_questions
 from skillmake.texts import Texts, seed_texts
 

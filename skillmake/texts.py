@@ -7,7 +7,7 @@ from skillmake.artifacts import Artifact, digest
 from skillmake.config.models import Data
 from skillmake.errors import DataError
 from skillmake.questions import slug
-from skillmake.skilltext import parse_skill
+from skillmake.skilltext import parse_skill, renamed
 
 DEFAULT_SKILL = "default-strategy"
 SYSTEM_PROMPT = "system.md"
@@ -125,7 +125,7 @@ def own_skills(texts: Texts, task_types: Sequence[str]) -> Texts:
     for task_type in task_types:
         path = f"{slug(task_type)}/SKILL.md"
         if path not in files and shared is not None:
-            files[path] = shared.replace(f"name: {DEFAULT_SKILL}", f"name: {slug(task_type)}", 1)
+            files[path] = renamed(shared, slug(task_type))
     return Texts(skills=Version.of(files, None, "seed"), prompts=texts.prompts)
 
 

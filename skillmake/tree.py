@@ -1,5 +1,6 @@
 """A video as a tree: windows with captions, frames at the leaves; checked when it is read (SPEC §2 words)."""
 
+import base64
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,6 +22,7 @@ KINDS = {
     "image/gif": re.compile(rb"GIF8[79]a"),
     "image/webp": re.compile(rb"RIFF....WEBP", re.DOTALL),
 }
+MOST_FRAMES = 8  # that a vision model is shown at once
 MOST_SHOWN = 20
 VIDEO_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 SLACK = 1e-6  # seconds: window bounds are sums of floats
@@ -47,7 +49,7 @@ class VideoTree(Artifact):
     """The nodes of one video of `duration` seconds; exactly one has no parent."""
 
     video_id: str
-    duration: float = Field(gt=0)
+    duration: float = Field(gt=0, allow_inf_nan=False)
     nodes: tuple[Node, ...] = Field(min_length=1)
 
     @cached_property
@@ -88,6 +90,18 @@ class VideoTree(Artifact):
         """Frame files of a node and of all below it, in order of time."""
         own = list(self.by_id[node_id].frames)
         return own + [frame for child in self.children(node_id) for frame in self.frames_below(child.node_id)]
+
+
+def evenly(frames: Sequence[str], most: int) -> tuple[str, ...]:
+    """At most so many of the frames, evenly chosen."""
+    count = min(most, len(frames))
+    return tuple(frames[k * len(frames) // count] for k in range(count))
+
+
+def data_url(path: Path) -> str:
+    """A picture file as a data URL, as OpenAI's image parts take it; its bytes say what kind it is."""
+    data = path.read_bytes()
+    return f"data:{media_type(data)};base64,{base64.b64encode(data).decode()}"
 
 
 class Forest:
@@ -203,70 +217,3 @@ def _circles(nodes: Mapping[str, Node]) -> Iterator[str]:
 
 def _seconds(node: Node) -> str:
     return f"{node.span[0]:g}-{node.span[1]:g} s"
-
-
-class Caption(Artifact):
-    """What is seen or said from `start` to `end`, in seconds."""
-
-    start: float
-    end: float
-    text: str
-
-
-def tree_from_captions(
-    video_id: str, captions: Sequence[Caption], window_s: float, fanout: int, duration: float | None = None
-) -> VideoTree:
-    """Leaves are windows of `window_s` seconds with the captions that begin in them; above them, each node
-    holds up to `fanout` children and the first sentences of their captions.
-
-    `duration`: seconds of the video, None: the end of the last caption. A node's id is its path from the
-    root: `0`, `0.2`, `0.2.1`. Raises DataError without captions and for sizes that make no tree.
-    """
-    if not captions:
-        raise DataError(f"video {video_id}: no captions", "give at least one")
-    if window_s <= 0 or fanout < 2:
-        raise DataError(f"window_s {window_s:g}, fanout {fanout}: need window_s > 0 and fanout of 2 or more")
-    length = duration if duration is not None else max(caption.end for caption in captions)
-    level = [_Part(span, text) for span, text in _windows(captions, window_s, length)]
-    while len(level) > 1:
-        groups = [level[i : i + fanout] for i in range(0, len(level), fanout)]
-        level = [_Part((g[0].span[0], g[-1].span[1]), _summary(g), g) for g in groups]
-    nodes = tuple(_named(level[0], "0", None))
-    tree = VideoTree(video_id=video_id, duration=length, nodes=nodes)
-    if problems := list(tree_problems(tree, Path())):
-        raise DataError("\n".join(f"video {video_id}: {problem}" for problem in problems[:MOST_SHOWN]))
-    return tree
-
-
-class _Part:
-    def __init__(self, span: tuple[float, float], caption: str, children: "Sequence[_Part]" = ()) -> None:
-        self.span, self.caption, self.children = span, caption, children
-
-
-def _windows(
-    captions: Sequence[Caption], window_s: float, length: float
-) -> Iterator[tuple[tuple[float, float], str]]:
-    count = max(1, int(-(-(length - SLACK) // window_s)))
-    texts: list[list[str]] = [[] for _ in range(count)]
-    for caption in sorted(captions, key=lambda caption: (caption.start, caption.end)):
-        texts[min(int(caption.start // window_s), count - 1)].append(caption.text.strip())
-    for k, window in enumerate(texts):
-        # Neighbouring seconds are often described in the same words
-        yield (k * window_s, min((k + 1) * window_s, length)), "\n".join(dict.fromkeys(window))
-
-
-def _summary(parts: Sequence[_Part]) -> str:
-    lines = (f"{part.span[0]:g}-{part.span[1]:g} s: {_first_sentence(part.caption)}" for part in parts)
-    return "\n".join(lines)[:LONGEST_CAPTION]
-
-
-def _first_sentence(text: str) -> str:
-    # A summary of summaries begins with times of its own
-    plain = re.sub(r"^(?:[\d.]+-[\d.]+ s: )+", "", text)
-    return re.split(r"(?<=[.!?])\s|\n", plain, maxsplit=1)[0]
-
-
-def _named(part: _Part, name: str, parent: str | None) -> Iterator[Node]:
-    yield Node(node_id=name, parent=parent, span=part.span, caption=part.caption)
-    for k, child in enumerate(part.children):
-        yield from _named(child, f"{name}.{k}", name)

@@ -13,7 +13,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from skillmake.artifacts import STAMP_KEYS, Model, canonical, digest, sha256
+from skillmake.artifacts import STAMP_KEYS, Model, canonical, digest, read_json, sha256
 from skillmake.candidate import Candidate
 from skillmake.history import KINDS
 from skillmake.rollout import Rollout
@@ -73,7 +73,7 @@ def verify(run_dir: Path) -> Report:
     facts = _Facts()
     for path in artefact_files(folder):
         _read(facts, path.relative_to(root).as_posix(), path)
-    delivered = _delivered(facts) if _read_metrics(facts, root, run) else {}
+    delivered = _delivered(facts, root, run) if _has_delivered(root, folder.name) else {}
     directories = [path for kind in KINDS for path in sorted((folder / "versions" / kind).glob("*/"))]
     found = [
         *facts.wrong,
@@ -91,7 +91,7 @@ def verify(run_dir: Path) -> Report:
         (len(facts.named), "versions that artefacts name"),
         (len(facts.parents), "skill texts that candidates were made from"),
         (len(facts.notes), "version notes and their parents"),
-        (len(delivered), "delivered files against the best version"),
+        (len(delivered), "delivered files against the run"),
     )
     unvouched = tuple(name for name in facts.artefacts if name not in named_files)
     return Report(checked, unvouched, tuple(sorted(set(found), key=lambda m: (m.path, m.expected))))
@@ -156,13 +156,10 @@ def _valid(facts: _Facts, name: str, model: type[Model], each: dict[str, Any]) -
         return None
 
 
-def _read_metrics(facts: _Facts, root: Path, run: str) -> bool:
-    """Whether `metrics.json`, and with it what is delivered, comes from this run; then note its stamps."""
+def _has_delivered(root: Path, name: str) -> bool:
+    """Whether what is delivered comes from this run."""
     path = root / METRICS
-    if not path.is_file() or f'"{run}/' not in path.read_text(encoding="utf-8", errors="replace"):
-        return False
-    _read(facts, METRICS, path)
-    return True
+    return path.is_file() and f'"run": "{name}"' in path.read_text(encoding="utf-8", errors="replace")
 
 
 def _stamps(facts: _Facts, root: Path) -> Iterator[Mismatch]:
@@ -220,10 +217,14 @@ def _names(facts: _Facts) -> Iterator[Mismatch]:
             )
 
 
-def _delivered(facts: _Facts) -> dict[str, str]:
-    """Delivered files with the texts of the best version that the metrics were made from."""
-    sources = {source for (source, _), holders in facts.stamps.items() if METRICS in holders}
+def _delivered(facts: _Facts, root: Path, run: str) -> dict[str, str]:
+    """Delivered files with what they must be: the metrics, and the best version that they tell of."""
+    metrics = f"{run}/{METRICS}"
+    sources = {source for (source, _), holders in facts.stamps.items() if metrics in holders}
     out: dict[str, str] = {}
+    if sources:
+        value = read_json(root / metrics)
+        out[METRICS] = canonical({key: part for key, part in value.items() if key not in STAMP_KEYS})
     for source in sorted(sources & facts.bests.keys()):
         for kind, version in facts.bests[source].items():
             known = facts.versions.get((kind, version))
@@ -236,4 +237,5 @@ def _changed_since_delivery(delivered: dict[str, str], root: Path) -> Iterator[M
         path = root / name
         found = f"sha256 {sha256(path.read_bytes())}" if path.is_file() else "no such file"
         if found != f"sha256 {sha256(text)}":
-            yield Mismatch(name, f"sha256 {sha256(text)}", found, "the best version")
+            because = f"the run's {METRICS}" if name == METRICS else "the best version"
+            yield Mismatch(name, f"sha256 {sha256(text)}", found, because)

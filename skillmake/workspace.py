@@ -8,18 +8,37 @@ import base64
 import binascii
 import fcntl
 import os
+import shutil
 import sys
+import time
 from collections.abc import Collection
 from pathlib import Path
 from typing import IO
 
+from skillmake.files import sha256, write_text
+
+# Environment of a job: process id of the Snakemake that runs it, and when that began
+PARENT, STARTED = "SKILLMAKE_PARENT", "SKILLMAKE_STARTED"
+
 
 def set_environment(root: Path) -> None:
-    """Let the jobs of this process find this Python and the package under `root`, and no other copy."""
+    """Let the jobs of this process find this Python and the package under `root`, and no other copy; and
+    tell them whose jobs they are and since when."""
+    os.environ[PARENT], os.environ[STARTED] = str(os.getpid()), repr(time.time())
     os.environ["PYTHONPATH"] = os.pathsep.join(
         filter(None, [str(root.resolve()), os.environ.get("PYTHONPATH")])
     )
+    # To look for plugins, pydantic would read the metadata of every package at each start of a job
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+
+
+def on_file(text: str, folder: Path) -> str:
+    """`@` and the path of a file in `folder` that holds an argument too long for a command line."""
+    path = folder / f"{sha256(text)}.json"
+    if not path.exists():
+        write_text(path, text)
+    return f"@{path.as_posix()}"
 
 
 class TrainingLock:
@@ -52,23 +71,30 @@ class TrainingLock:
 
 
 def sweep_incomplete(markers: Path, root: Path = Path()) -> list[str]:
-    """Remove outputs that a killed run left marked as incomplete; returns their paths.
-
-    A marker's path is the output's path in base64, cut into parts of a file name's length.
-    """
+    """Remove outputs that a killed run left marked as incomplete; returns their paths."""
     removed = []
     for marker in sorted(path for path in markers.rglob("*") if path.is_file()):
-        encoded = "".join(part.lstrip("@") for part in marker.relative_to(markers).parts)
-        try:
-            output = root / base64.urlsafe_b64decode(encoded).decode()
-        except (binascii.Error, UnicodeDecodeError):
-            marker.unlink()
-            continue
-        if output.is_file():
-            output.unlink()
-            removed.append(output.as_posix())
+        recorded = recorded_path(marker, markers)
+        output = root / (recorded or "")
+        # With what an interrupted write has left beside it
+        for path in (output, *output.parent.glob(f".{output.name}.*")) if recorded else ():
+            if path.exists():
+                shutil.rmtree(path) if path.is_dir() else path.unlink()
+                removed.append(path.as_posix())
         marker.unlink()
     return removed
+
+
+def recorded_path(record: Path, folder: Path) -> str | None:
+    """The output that a file in one of Snakemake's own folders is about; None if it is about none.
+
+    Its path is the output's path in base64, cut into parts of a file name's length.
+    """
+    encoded = "".join(part.lstrip("@") for part in record.relative_to(folder).parts)
+    try:
+        return base64.urlsafe_b64decode(encoded).decode()
+    except (binascii.Error, UnicodeDecodeError):
+        return None
 
 
 def prune(run_dir: Path, keep: Collection[str], keep_dirs: Collection[str] = ()) -> list[str]:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from skillmake.artifacts import canonical, write_text
 from skillmake.questions import Question, dump_questions
-from skillmake.tree import Caption, tree_from_captions
+from skillmake.windows import Caption, tree_from_captions
 
 ANIMALS = ("dog", "cat", "horse", "goat")
 THINGS = ("ball", "stick", "shoe", "hat")

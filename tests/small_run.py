@@ -181,7 +181,10 @@ class SmallRun:
                 write_text(self.root / folder / name, text)
         names = ("e01/end/texts.json", "e01/end/best.json")
         sources = {f"runs/{self.folder.name}/{n}": sha256((self.folder / n).read_bytes()) for n in names}
-        write_text(self.root / "metrics.json", canonical({"derived_from": sources, "made_by": {}}))
+        metrics = {"run": self.folder.name}
+        stamped = {**metrics, "derived_from": sources, "made_by": {}}
+        write_text(self.folder / "metrics.json", canonical(stamped))
+        write_text(self.root / "metrics.json", canonical(metrics))
 
 
 def decided(candidate: Candidate, action: Action, stop: StopReason, wins: int) -> GateResult:

@@ -30,6 +30,11 @@ def extract_free(text: str) -> str | None:
     return lines[0] if len(lines) == 1 else None
 
 
+def whole_answers(text: str) -> str:
+    """What a text that was cut off can still answer: its `Answer: …` lines that are whole."""
+    return "\n".join(line for line in text.split("\n")[:-1] if ANSWER_LINE.match(line))
+
+
 def _only_mention(text: str, folded: dict[str, str]) -> str | None:
     rest, found = _fold(text), []
     for key in sorted(folded, key=lambda k: (-len(k), k)):

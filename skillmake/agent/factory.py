@@ -10,7 +10,9 @@ from skillmake.agent.loop import Agent, Prediction, check_errors
 from skillmake.agent.vision import Vision
 from skillmake.config.models import Config
 from skillmake.job import Job
-from skillmake.llm.factory import make_client
+from skillmake.llm.client import Client
+from skillmake.llm.factory import job_client, make_client
+from skillmake.llm.types import Role
 from skillmake.questions import Question
 from skillmake.texts import Texts
 
@@ -18,17 +20,26 @@ from skillmake.texts import Texts
 @contextmanager
 def open_student(config: Config, *, cache_dir: Path, log_dir: Path, log_name: str) -> Iterator[Agent]:
     """The agent with the student and the vision model of `config`; their connections are closed behind it."""
-    environment = make_environment(config.agent, videos(config))
-    make = partial(make_client, config, cache_dir=cache_dir, log_dir=log_dir, log_name=log_name)
-    eyes = None if config.agent.environment == "qa" else config.models.vision
-    with closing(make("student")) as client, closing(make("vision")) if eyes else nullcontext() as seeing:
-        vision = Vision(seeing, eyes) if seeing and eyes else None
-        yield Agent(client, config.models.student, config.agent, environment, vision)
+
+    def opened(role: Role) -> AbstractContextManager[Client]:
+        return closing(make_client(config, role, cache_dir=cache_dir, log_dir=log_dir, log_name=log_name))
+
+    with _agent(config, opened) as agent:
+        yield agent
 
 
 def student(job: Job) -> AbstractContextManager[Agent]:
     """The agent of a job."""
-    return open_student(job.config, cache_dir=job.cache_dir, log_dir=job.log_dir, log_name=job.name)
+    return _agent(job.config, partial(job_client, job))
+
+
+@contextmanager
+def _agent(config: Config, opened: Callable[[Role], AbstractContextManager[Client]]) -> Iterator[Agent]:
+    environment = make_environment(config.agent, videos(config))
+    eyes = None if config.agent.environment == "qa" else config.models.vision
+    with opened("student") as client, opened("vision") if eyes else nullcontext() as seeing:
+        vision = Vision(seeing, eyes) if seeing and eyes else None
+        yield Agent(client, config.models.student, config.agent, environment, vision)
 
 
 def videos(config: Config) -> Path:
@@ -47,7 +58,7 @@ def checked(job: Job, agent: Agent) -> Callable[[Sequence[Question], Texts], lis
 
     def answer(questions: Sequence[Question], texts: Texts) -> list[Prediction]:
         rows = agent.run(questions, texts)
-        check_errors(rows, job.config.train.max_error_share, job.config.models.student.model)
+        check_errors(rows, job.config.train.max_error_share, agent.name)
         return rows
 
     return answer

@@ -1,5 +1,6 @@
 """The agent: runs of questions with given texts, graded; outcomes known by content are not asked again."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -9,7 +10,7 @@ from skillmake.agent.environments.factory import make_environment
 from skillmake.agent.environments.skill_tool import WithSkill
 from skillmake.agent.extract import extract_choice, extract_free
 from skillmake.agent.graders import Grader, make_grader
-from skillmake.agent.play import Run, Start, StopReason, ToolTexts, play
+from skillmake.agent.play import CUT, Run, Start, StopReason, ToolTexts, play
 from skillmake.agent.render import question_text
 from skillmake.agent.rounds import in_rounds
 from skillmake.agent.toolcalls import check_tools
@@ -25,6 +26,8 @@ from skillmake.questions import Question
 from skillmake.skilltext import examples
 from skillmake.texts import Texts
 
+MOST_CUT = 0.5
+
 
 class Observation(Artifact):
     """What is known of a question under given texts: `call` is the key of the run (see `Agent.run`)."""
@@ -36,6 +39,7 @@ class Observation(Artifact):
 class Prediction(Artifact):
     """One rollout. `right` is None when the infrastructure failed: neither right nor wrong.
 
+    `error`: what failed, or that the answer was cut off; that is wrong, for it is the agent's own doing.
     `calls`: cache keys in the order asked; `looked_up`: the outcome was known by content and nothing was
     asked. With tools, `run` is the key of the run, `steps` are the tool calls, and `evidence` are the nodes
     that hold the answer, where the data says so; else `run` is empty and the only call is the key.
@@ -59,6 +63,10 @@ class Prediction(Artifact):
     evidence: tuple[str, ...] = ()
 
     @property
+    def is_cut(self) -> bool:
+        return self.stop_reason == "answered" and bool(self.error)
+
+    @property
     def observation(self) -> Observation:
         return Observation(call=self.run or self.calls[0], right=self.right)
 
@@ -68,6 +76,7 @@ class Agent:
 
     `environment`: what can be looked up; None makes the one that the configuration names, without a folder.
     `vision`: looks at pictures; None: the student does.
+    `name`: the model and its place, for messages.
     """
 
     def __init__(
@@ -83,7 +92,7 @@ class Agent:
         self._grade: Grader = make_grader(
             config.grader, tolerance=config.tolerance, f1_threshold=config.f1_threshold
         )
-        self.slots = client.slots
+        self.slots, self.name = client.slots, client.name
 
     def run(
         self,
@@ -207,11 +216,20 @@ def _looked_up(question: Question, seen: Observation, replicate: int) -> Predict
 
 
 def check_errors(rows: Sequence[Prediction], max_share: float, model: str) -> None:
-    """Raise TrainingAborted when more than `max_share` of the rollouts ended in an error (SPEC §3)."""
-    failed = [row for row in rows if row.stop_reason == "error"]
-    if len(failed) > max_share * len(rows):
-        kinds = sorted({row.error for row in failed})
+    """Raise TrainingAborted when more than `max_share` of the rollouts ended in an error (SPEC §3).
+
+    So it does when most answers were cut off: then max_tokens is measured and not the texts.
+    """
+    failed = Counter(row.error for row in rows if row.stop_reason == "error")
+    if failed.total() > max_share * len(rows):
+        reasons = "; ".join(f"{count} × {reason}" for reason, count in failed.most_common(3))
         raise TrainingAborted(
-            f"{len(failed)} of {len(rows)} rollouts of {model} failed: {'; '.join(kinds[:3])}",
+            f"{failed.total()} of {len(rows)} rollouts of {model} failed: {reasons}",
             "the answers that did arrive are kept; repair the endpoint and run the same command again",
+        )
+    cut = sum(row.is_cut for row in rows)
+    if cut > MOST_CUT * len(rows):
+        raise TrainingAborted(
+            f"{cut} of {len(rows)} rollouts of {model} were {CUT}",
+            "raise models.student.max_tokens, or ask for shorter answers in the prompts",
         )

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from skillmake.agent.environments.base import Context, ToolResult
+from skillmake.agent.extract import whole_answers
 from skillmake.agent.rounds import Play
 from skillmake.agent.toolcalls import ToolCall, read_calls
 from skillmake.agent.trace import Outcome, Step
@@ -23,6 +24,7 @@ from skillmake.texts import tool_path
 
 StopReason = Literal["answered", "max_steps", "error"]
 MOST_IDLE = 2
+CUT = "cut off at max_tokens before an answer"
 MOST_CALLS = 16  # of one turn
 LAST = "This is your last turn. Call no tool; answer the question now with what you have found."
 DROPPED = "[This result was dropped to keep within the context. Call again if you need it.]"
@@ -74,6 +76,13 @@ class Run:
         self.completion_tokens += reply.outcome.completion_tokens
         return reply.outcome
 
+    def end(self, response: ChatResponse) -> None:
+        """End with an answer. What was cut off is the agent's own doing, not an error of the endpoint."""
+        self.stop_reason, self.answer = "answered", response.text
+        if response.finish == "length":
+            self.answer = whole_answers(response.text)
+            self.error = "" if self.answer else CUT
+
 
 @dataclass
 class Use:
@@ -101,7 +110,7 @@ def play(start: Start, config: AgentConfig) -> Play[Run]:
             return run
         run.trace.append(response.text)
         if not response.tool_calls or not has_tools:
-            run.answer, run.stop_reason = response.text, "answered"
+            run.end(response)
             return run
         if is_last:
             return run

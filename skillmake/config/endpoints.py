@@ -23,6 +23,7 @@ class ModelConfig(BaseModel):
     max_tokens: int = Field(64, ge=1, description="Most tokens of an answer.")
     base_url: str | None = Field(
         None,
+        pattern=r"^https?://",
         description="`openai`: address of the endpoint; null is the provider's own.",
         json_schema_extra=UNHASHED,
     )
@@ -38,6 +39,13 @@ class ModelConfig(BaseModel):
     price_out: float = Field(
         0.0, ge=0, description="Price of a million answer tokens.", json_schema_extra=UNHASHED
     )
+
+    @field_validator("base_url")
+    @classmethod
+    def _no_secret(cls, value: str | None) -> str | None:
+        if value is not None and "@" in value.split("?")[0]:
+            raise ValueError("no user or password here; put the key into the variable of api_key_env")
+        return value
 
     @model_validator(mode="after")
     def _local_is_greedy(self) -> "ModelConfig":
@@ -83,6 +91,31 @@ class Limits(BaseModel):
         120.0, gt=0, description="Seconds until a call is given up.", json_schema_extra=UNHASHED
     )
     retries: int = Field(5, ge=0, le=20, description="Tries after a failed call.", json_schema_extra=UNHASHED)
+    retry_wait: float = Field(
+        0.5,
+        ge=0,
+        description="Seconds before the second try; they double with each try after that, and an endpoint "
+        "may ask for more (Retry-After).",
+        json_schema_extra=UNHASHED,
+    )
+    longest_wait: float = Field(
+        60.0,
+        ge=0,
+        description="Most seconds between two tries, whatever is asked.",
+        json_schema_extra=UNHASHED,
+    )
+    give_up_after: int = Field(
+        10,
+        ge=1,
+        description="Calls in a row that fail in all their tries before the job stops.",
+        json_schema_extra=UNHASHED,
+    )
+    answer_bytes: int = Field(
+        1_000_000,
+        ge=1000,
+        description="Most bytes of an answer; a call with a longer one failed.",
+        json_schema_extra=UNHASHED,
+    )
     max_calls: int | None = Field(
         None, ge=1, description="Paid calls of the run before it stops.", json_schema_extra=UNHASHED
     )
@@ -91,4 +124,10 @@ class Limits(BaseModel):
     )
     max_cost: float | None = Field(
         None, gt=0, description="Money of the run before it stops.", json_schema_extra=UNHASHED
+    )
+    max_seconds: float | None = Field(
+        None,
+        gt=0,
+        description="Seconds of the run's commands, added up, after which no call begins.",
+        json_schema_extra=UNHASHED,
     )

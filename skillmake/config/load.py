@@ -12,6 +12,8 @@ from skillmake.config.models import Config
 from skillmake.errors import ConfigError
 from skillmake.questions import closest
 
+MAY_BE_SECRET = ("api_key_env", "base_url")  # a key put there by mistake must not be shown
+
 
 def load_config(*paths: str | Path) -> Config:
     """Read parameter files; a later file overrides single keys of the ones before it."""
@@ -61,8 +63,8 @@ def _explain(problem: Any) -> str:
         hint = f"did you mean `{'.'.join([*path[:-1], found])}`?" if found else "no such key"
         return f"{name}: unknown parameter; {hint} Allowed here: {', '.join(known)}"
     message = str(problem["msg"]).removeprefix("Value error, ")
-    if not path:
-        return message
+    if not path or path[-1] in MAY_BE_SECRET:
+        return f"{name}: {message}" if path else message
     given = problem["input"]
     return (
         f"{name}: {message}, got {given if isinstance(given, BaseModel) else json.dumps(given, default=str)}"

@@ -196,6 +196,11 @@ class Gate(Section):
         description="A candidate whose chance of enough wins is smaller is rejected early; 0 waits until "
         "an accept is out of reach.",
     )
+    shadow: bool = Field(
+        False,
+        description="After an early rejection ask the rest of the rung all the same, so that the table "
+        "shadow_gate knows what other rules would have said; costs calls and decides nothing.",
+    )
     carry_steps: int = Field(
         0, ge=0, description="Later steps in which a candidate that came close may go on with fresh units."
     )
@@ -282,6 +287,11 @@ class Slow(Section):
         "if full validation falls; does nothing with evolve.teacher: exemplar.",
     )
     templates: str = Field("prompts/slow", description="Folder of the prompt templates of the slow update.")
+    soft_validation: bool = Field(
+        True,
+        description="With diagnose.method: judges, let two judges score each wrong answer of a full "
+        "validation in [0, 1]; only the mixed score, which decides nothing, depends on it.",
+    )
     run_holdout_eval: bool = Field(
         False,
         description="Answer the test questions at each epoch's end, only to look at: seed, best, the epoch's "

@@ -76,9 +76,9 @@ def stage_one(cases: Sequence[Judged], texts: Texts, asker: Asker) -> list[Judge
     """Six judgements of each case."""
     asks = [
         Ask(
-            asker.prompt(f"{judge}.md", **_values(c, texts)),
+            asker.prompt(f"{judge}.md", **prompt_values(c, texts)),
             schema,
-            _every_step(c) if judge == "spans" else None,
+            every_step(c) if judge == "spans" else None,
         )
         for c in cases
         for judge, schema in STAGE_ONE.items()
@@ -93,7 +93,7 @@ def stage_two(cases: Sequence[Judged], texts: Texts, asker: Asker) -> list[Judge
     todo = [k for k, c in enumerate(cases) if c.findings is not None and not c.case.right]
     asks = [
         Ask(
-            asker.prompt("attribution.md", **_values(cases[k], texts)),
+            asker.prompt("attribution.md", **prompt_values(cases[k], texts)),
             Attribution,
             _known_tool(tool_prompts(texts, cases[k].row)),
         )
@@ -104,7 +104,7 @@ def stage_two(cases: Sequence[Judged], texts: Texts, asker: Asker) -> list[Judge
     return [_consistent(c) for c in with_two]
 
 
-def _every_step(c: Judged) -> Callable[[Answer], str]:
+def every_step(c: Judged) -> Callable[[Answer], str]:
     """What is wrong with spans that do not judge each step of the case once."""
     steps = list(range(1, len(c.steps) + 1))
 
@@ -175,7 +175,8 @@ def _sample(question_ids: Sequence[str], size: int, seed: tuple[object, ...]) ->
     return set(seeded("judge right", *seed).sample(question_ids, min(size, len(question_ids))))
 
 
-def _values(c: Judged, texts: Texts) -> dict[str, Any]:
+def prompt_values(c: Judged, texts: Texts) -> dict[str, Any]:
+    """What the template of a judge may show."""
     return {
         "case": c.case,
         "context": c.context,
@@ -192,7 +193,7 @@ def _with_findings(c: Judged, got: Sequence[Got[Answer]]) -> Judged:
     by_judge = dict(zip(STAGE_ONE, got, strict=True))
     paid = c.paid
     for judge, answer in by_judge.items():
-        paid = _pay(paid, judge, answer)
+        paid = pay(paid, judge, answer)
     if paid.degraded:
         return replace(c, paid=paid)
     values = {judge: answer.value for judge, answer in by_judge.items()}
@@ -200,10 +201,11 @@ def _with_findings(c: Judged, got: Sequence[Got[Answer]]) -> Judged:
 
 
 def _with_attribution(c: Judged, got: Got[Attribution]) -> Judged:
-    return replace(c, attribution=got.value, paid=_pay(c.paid, "attribution", got))
+    return replace(c, attribution=got.value, paid=pay(c.paid, "attribution", got))
 
 
-def _pay(paid: Judging, judge: str, got: Got[Any]) -> Judging:
+def pay(paid: Judging, judge: str, got: Got[Any]) -> Judging:
+    """`paid` with the calls of one more judge, and why it gave nothing usable."""
     return Judging(
         calls=(*paid.calls, *got.calls),
         prompt_tokens=paid.prompt_tokens + got.prompt_tokens,
@@ -234,7 +236,7 @@ def _soft(c: Judged) -> float:
     """What the data says of the evidence counts, and the judges where it says nothing."""
     if c.degraded or c.findings is None:
         return rule_soft_score(c.row)
-    return soft_score(c.findings, found_share(c.row))
+    return soft_score(c.findings.spans, c.findings.evidence, found_share(c.row))
 
 
 def _pack(cases: Sequence[Case]) -> Pack:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from skillmake.judges.schemas import Attribution, Findings
+from skillmake.judges.schemas import Attribution, Evidence, Findings, Spans
 
 
 def checks(right: bool, findings: Findings, attribution: Attribution | None) -> dict[str, str]:
@@ -49,13 +49,13 @@ def contradiction(right: bool, findings: Findings, attribution: Attribution | No
     return "; ".join(failed) if 2 * len(failed) > len(found) else ""
 
 
-def soft_score(findings: Findings, known: float | None = None) -> float:
+def soft_score(judged: Spans, evidence: Evidence, known: float | None = None) -> float:
     """Mean of the share of sound spans and the share of evidence found, in [0, 1].
 
     `known`: the share of evidence found where the data says where it is; None counts that of the judges.
     Where the expected answer rests on no evidence, the spans alone count.
     """
-    spans, nodes = findings.spans.spans, findings.evidence.nodes
+    spans, nodes = judged.spans, evidence.nodes
     shares = [sum(span.sound for span in spans) / len(spans)]
     if known is not None:
         shares.append(known)

@@ -1,8 +1,12 @@
 """From the configuration of a role to its client."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
+from skillmake.config.endpoints import ModelConfig
 from skillmake.config.models import Config
+from skillmake.job import Job
 from skillmake.llm.cache import CallCache
 from skillmake.llm.client import Client
 from skillmake.llm.cost import Caps, Meter, Price
@@ -13,17 +17,42 @@ def make_client(config: Config, role: Role, *, cache_dir: Path, log_dir: Path, l
     """The client of `role`; needs the sections `models.<role>`, `limits` and, for it, `rehearsal`."""
     limits = config.limits
     model = getattr(config.models, role)
-    meter = Meter(log_dir, Caps(limits.max_calls, limits.max_tokens, limits.max_cost), log_name)
+    caps = Caps(limits.max_calls, limits.max_tokens, limits.max_cost, limits.max_seconds)
+    meter = Meter(log_dir, caps, log_name)
     return Client(
         make_provider(config, role),
         role,
         CallCache(cache_dir),
         meter,
+        name=_name(model),
         price=Price(model.price_in, model.price_out),
         slots=limits.slots,
         timeout=limits.timeout,
         retries=limits.retries,
+        retry_wait=limits.retry_wait,
+        longest_wait=limits.longest_wait,
+        give_up_after=limits.give_up_after,
     )
+
+
+@contextmanager
+def job_client(job: Job, role: Role) -> Iterator[Client]:
+    """The client of a job, closed behind it. Results in which a call failed are not kept for other runs."""
+    client = make_client(job.config, role, cache_dir=job.cache_dir, log_dir=job.log_dir, log_name=job.name)
+    try:
+        yield client
+    finally:
+        client.close()
+    if client.failed:
+        job.is_reusable = False
+
+
+def _name(model: ModelConfig) -> str:
+    if model.provider != "openai":
+        return model.model
+    from skillmake.llm.openai_provider import address
+
+    return f"{model.model} at {address(model)}"
 
 
 def make_provider(config: Config, role: Role) -> Provider:
@@ -31,7 +60,7 @@ def make_provider(config: Config, role: Role) -> Provider:
     if model.provider == "openai":
         from skillmake.llm.openai_provider import OpenAIProvider
 
-        return OpenAIProvider(model, config.limits.timeout)
+        return OpenAIProvider(model, config.limits.timeout, config.limits.answer_bytes)
     if model.provider == "local":
         from skillmake.llm.local import LocalProvider
 

@@ -83,7 +83,12 @@ class _Server:
         params.verbosity = -1
         params.warmup = False
         params.cache_ram_mib = 0
-        self._server = xllamacpp.Server(params)
+        try:
+            self._server = xllamacpp.Server(params)
+        except RuntimeError:
+            raise EndpointError(
+                f"models.*.model: {path} cannot be loaded", "the file is damaged or no .gguf: get it again"
+            ) from None
         self._prefix: tuple[Message, ...] | None = None
         self._last = ""
 
@@ -125,7 +130,10 @@ class _Server:
         elif request and request.schema:
             body["response_format"] = {"type": "json_schema", "json_schema": {"schema": request.schema}}
         handle: Callable[[dict[str, Any]], dict[str, Any]] = self._server.handle_chat_completions
-        raw = handle(body)
+        try:
+            raw = handle(body)
+        except RuntimeError as error:
+            raise CallFailure(f"embedded model: {error}") from None
         if "choices" not in raw:
             message = (raw.get("error") or {}).get("message", "no answer")
             raise CallFailure(f"embedded model: {message}")

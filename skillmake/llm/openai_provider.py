@@ -1,25 +1,43 @@
-"""Any endpoint that speaks the OpenAI API."""
+"""Any endpoint that speaks the OpenAI API. What a fault becomes is listed in docs/faults.md."""
 
 import json
 import os
+import re
+from dataclasses import replace
 from typing import Any
+from urllib.parse import urlsplit
 
 from skillmake.config.endpoints import ModelConfig
 from skillmake.errors import EndpointError
+from skillmake.llm.completion import is_web_page, read_completion, refused
 from skillmake.llm.types import CallFailure, ChatRequest, ChatResponse
+
+LARGEST_ANSWER = 1_000_000
+LONGEST_CONNECT = 10.0
+SHORTEST_SECRET = 8  # characters; a shorter key is a placeholder like EMPTY
 
 
 class OpenAIProvider:
-    """Answers through `openai.AsyncOpenAI`; the key comes from the environment only."""
+    """Answers through `openai.AsyncOpenAI`; the key comes from the environment only.
 
-    def __init__(self, config: ModelConfig, timeout: float) -> None:
+    `timeout`: seconds without a byte; `answer_bytes`: an answer with more is not read to its end.
+    """
+
+    def __init__(self, config: ModelConfig, timeout: float, answer_bytes: int = LARGEST_ANSWER) -> None:
         key = os.environ.get(config.api_key_env)
         if not key and config.base_url is None:
             raise EndpointError(
                 f"environment variable {config.api_key_env} is not set",
                 f"export {config.api_key_env}=… or set models.*.base_url to an endpoint that needs no key",
             )
-        self._config, self._key, self._timeout = config, key or "unused", timeout
+        if key and not (key.isascii() and key.isprintable() and key == key.strip()):
+            # Such a key cannot be sent, and the refusal would quote it
+            raise EndpointError(
+                f"environment variable {config.api_key_env} holds no key: white space, control characters or "
+                "letters outside of ASCII",
+                f"export {config.api_key_env}=… again, without a line feed at its end",
+            )
+        self._config, self._key, self._timeout, self._most = config, key or "unused", timeout, answer_bytes
         self._client: Any = None
 
     @property
@@ -27,25 +45,49 @@ class OpenAIProvider:
         return {"provider": "openai", "model": self._config.model}
 
     async def complete(self, request: ChatRequest) -> ChatResponse:
-        import openai
-
-        if self._client is None:
-            self._client = openai.AsyncOpenAI(
-                api_key=self._key, base_url=self._config.base_url, max_retries=0, timeout=self._timeout
-            )
         try:
-            answer = await self._client.chat.completions.create(**self._arguments(request))
-        except openai.APIStatusError as error:
-            raise _failure(error) from None
-        except openai.APIConnectionError as error:
-            raise CallFailure(f"{type(error).__name__}: {error.__cause__ or error}", retryable=True) from None
-        except (openai.APIError, json.JSONDecodeError) as error:
-            raise CallFailure(f"unreadable answer ({type(error).__name__})", retryable=True) from None
-        return _response(answer, request)
+            answer = read_completion(await self._send(request))
+        except CallFailure as failure:
+            failure.reason = without_key(failure.reason, self._key)
+            raise
+        return replace(answer, text=_chosen(answer.text)) if request.choices else answer
 
     async def close(self) -> None:
         if self._client is not None:
             await self._client.close()
+
+    async def _send(self, request: ChatRequest) -> bytes:
+        """The body of the answer; every way to fail becomes a CallFailure."""
+        import openai
+
+        if self._client is None:
+            patience = openai.Timeout(self._timeout, connect=min(self._timeout, LONGEST_CONNECT))
+            self._client = openai.AsyncOpenAI(
+                api_key=self._key, base_url=self._config.base_url, max_retries=0, timeout=patience
+            )
+        create = self._client.chat.completions.with_streaming_response.create
+        try:
+            async with create(**self._arguments(request)) as response:
+                return await self._body(response)
+        except openai.APIStatusError as error:
+            raise refused(error.status_code, error.body, error.response.headers, self._config) from None
+        except openai.APIConnectionError as error:
+            raise _unconnected(error) from None
+
+    async def _body(self, response: Any) -> bytes:
+        if is_web_page(response.headers):
+            raise refused(response.status_code, None, response.headers, self._config)
+        body = bytearray()
+        try:
+            async for part in response.iter_bytes():
+                body += part
+                if len(body) > self._most:
+                    break
+        except Exception as error:  # of whichever HTTP library openai uses: the rest will not come
+            raise CallFailure(f"the answer broke off ({type(error).__name__})", retryable=True) from None
+        if len(body) > self._most:
+            raise CallFailure(f"the answer is longer than limits.answer_bytes, {self._most}")
+        return bytes(body)
 
     def _arguments(self, request: ChatRequest) -> dict[str, Any]:
         out: dict[str, Any] = {
@@ -67,6 +109,17 @@ class OpenAIProvider:
         return out
 
 
+def address(config: ModelConfig) -> str:
+    """Where the endpoint is, without what an address may hold of secrets."""
+    parts = urlsplit(config.base_url or os.environ.get("OPENAI_BASE_URL") or "https://api.openai.com/v1")
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path.rstrip('/')}"
+
+
+def without_key(text: str, key: str) -> str:
+    """A message without the key, which some endpoints repeat in it, whole or with its middle masked."""
+    return text if len(key) < SHORTEST_SECRET else re.sub(re.escape(key[:6]) + r"\S*", "…", text)
+
+
 def choice_schema(choices: tuple[str, ...]) -> dict[str, Any]:
     """JSON schema of `{"answer": one of the choices}`."""
     return {
@@ -77,38 +130,6 @@ def choice_schema(choices: tuple[str, ...]) -> dict[str, Any]:
     }
 
 
-def _failure(error: Any) -> CallFailure:
-    status = error.status_code
-    body = error.body if isinstance(error.body, dict) else {}
-    reason = f"HTTP {status}: {body.get('message') or type(error).__name__}"
-    after = error.response.headers.get("retry-after", "")
-    return CallFailure(
-        reason,
-        retryable=status in (408, 409, 429) or status >= 500,
-        fatal=status in (401, 403, 404),
-        retry_after=float(after) if after.replace(".", "", 1).isdigit() else None,
-    )
-
-
-def _response(answer: Any, request: ChatRequest) -> ChatResponse:
-    choices = getattr(answer, "choices", None)
-    if not choices:
-        raise CallFailure("the answer has no choices", retryable=True)
-    message, usage = choices[0].message, answer.usage
-    text = message.content or ""
-    if choices[0].finish_reason == "content_filter":
-        raise CallFailure("refused by the endpoint's content filter")
-    if request.choices:
-        text = _chosen(text)
-    return ChatResponse(
-        text=text,
-        finish=choices[0].finish_reason or "stop",
-        prompt_tokens=usage.prompt_tokens if usage else 0,
-        completion_tokens=usage.completion_tokens if usage else 0,
-        tool_calls=tuple(call.model_dump(mode="json") for call in message.tool_calls or ()),
-    )
-
-
 def _chosen(text: str) -> str:
     """The option in `{"answer": …}`; an endpoint that ignores the schema answers in free text."""
     try:
@@ -116,3 +137,13 @@ def _chosen(text: str) -> str:
     except json.JSONDecodeError:
         return text
     return str(value["answer"]) if isinstance(value, dict) and "answer" in value else text
+
+
+def _unconnected(error: Any) -> CallFailure:
+    cause = error.__cause__ or error
+    said = str(cause) or type(cause).__name__
+    # Nobody may be there for a moment; who is never there cannot be used
+    if type(cause).__name__ in ("ConnectError", "ConnectTimeout"):
+        hint = "start the endpoint, or correct models.*.base_url"
+        return CallFailure(f"no connection: {said}", retryable=True, fatal=True, hint=hint)
+    return CallFailure(f"the connection broke: {said}", retryable=True)

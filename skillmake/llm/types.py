@@ -71,15 +71,22 @@ class Reply:
 
 
 class CallFailure(Exception):  # noqa: N818 - CallError is the value it becomes
-    """Raised by a provider. `retryable`: another try may work (429, 5xx, timeout, cut connection);
-    `fatal`: no call will ever work (wrong key, wrong model), so the job must stop at once.
-    `retry_after`: seconds the endpoint asked us to wait."""
+    """Raised by a provider. `retryable`: another try may work (429, 5xx, timeout, cut connection).
+    `fatal`: no call will ever work (wrong key, wrong model), so the job must stop, after the tries if it is
+    retryable as well. `retry_after`: seconds the endpoint asked us to wait. `hint`: what to do about it."""
 
     def __init__(
-        self, reason: str, *, retryable: bool = False, fatal: bool = False, retry_after: float | None = None
+        self,
+        reason: str,
+        *,
+        retryable: bool = False,
+        fatal: bool = False,
+        retry_after: float | None = None,
+        hint: str = "",
     ) -> None:
         super().__init__(reason)
         self.reason, self.retryable, self.fatal, self.retry_after = reason, retryable, fatal, retry_after
+        self.hint = hint
 
 
 class Provider(Protocol):

@@ -9,8 +9,6 @@ import hmac
 import json
 import os
 import signal
-import socket
-import struct
 import sys
 import threading
 from collections import Counter
@@ -25,17 +23,9 @@ from pydantic import Field, TypeAdapter, ValidationError
 from skillmake.artifacts import Artifact, read_model
 from skillmake.errors import ConfigError, SkillmakeError
 from skillmake.llm.types import Role
-from skillmake.rehearsal.provider import (
-    ApiError,
-    ChatBody,
-    Fault,
-    completion,
-    events,
-    parsed,
-    spoiled,
-    wire_reply,
-)
-from skillmake.rehearsal.students import chance
+from skillmake.rehearsal.faults import REFUSALS, Fault, Injector, instead, refusal, spoiled
+from skillmake.rehearsal.features import Feature, Lack, understood
+from skillmake.rehearsal.wire import ApiError, ChatBody, completion, events, parsed, wire_reply
 from skillmake.rehearsal.world import World, WorldConfig
 
 LARGEST_REQUEST = 64 * 2**20
@@ -48,6 +38,7 @@ class ServerConfig(Artifact):
     api_key: str = Field("", description="key that calls must bring; empty: none", repr=False)
     latency_s: float = Field(0.0, ge=0, description="seconds that each call takes")
     faults: tuple[Fault, ...] = ()
+    lacks: dict[Feature, Lack] = Field({}, description="what of the API it refuses (HTTP 400) or ignores")
 
 
 class Server:
@@ -55,9 +46,8 @@ class Server:
 
     def __init__(self, config: ServerConfig) -> None:
         self._config, self._world = config, World(config.world)
-        self._set_faults(config.faults)
+        self._injector = Injector(config.faults)
         self._counts: Counter[str] = Counter()
-        self._tries: Counter[str] = Counter()
         self._paid: Counter[str] = Counter()
         self._in_flight = self._most_in_flight = 0
 
@@ -89,20 +79,18 @@ class Server:
     async def _post_faults(self, request: web.Request) -> web.Response:
         """Replace all faults by those of the body, a JSON list."""
         try:
-            self._set_faults(TypeAdapter(tuple[Fault, ...]).validate_json(await request.read()))
+            faults = TypeAdapter(tuple[Fault, ...]).validate_json(await request.read())
         except ValidationError as error:
             problems = error.errors(include_url=False, include_input=False, include_context=False)
             return web.json_response({"error": problems}, status=400)
-        return web.json_response({"faults": len(self._faults)})
-
-    def _set_faults(self, faults: Sequence[Fault]) -> None:
-        self._faults, self._left = tuple(faults), [fault.count for fault in faults]
+        self._injector.set(faults)
+        return web.json_response({"faults": len(faults)})
 
     async def _models(self, request: web.Request) -> web.Response:
         try:
             self._authorize(request)
         except ApiError as problem:
-            return _refusal(problem)
+            return refusal(problem)
         names = [f"rehearsal-{role}@{self._world.digest}" for role in get_args(Role)]
         rows = [{"id": name, "object": "model", "created": 0, "owned_by": "skillmake"} for name in names]
         return web.json_response({"object": "list", "data": rows})
@@ -112,15 +100,15 @@ class Server:
         self._most_in_flight = max(self._most_in_flight, self._in_flight)
         try:
             self._authorize(request)
-            body = parsed(await request.read())
+            body = understood(parsed(await request.read()), self._config.lacks)
             role = self._role(body.model)
-            fault = self._fault(body, role)
+            fault = self._injector.next(body.key, role)
             self._counts[fault.kind if fault else "ok"] += 1
             await asyncio.sleep(self._config.latency_s + (fault.wait_s if fault else 0.0))
             return await self._answer(request, body, role, fault)
         except ApiError as problem:
             self._counts[str(problem.status)] += 1
-            return _refusal(problem)
+            return refusal(problem)
         finally:
             self._in_flight -= 1
 
@@ -128,14 +116,8 @@ class Server:
         self, request: web.Request, body: ChatBody, role: Role, fault: Fault | None
     ) -> web.StreamResponse:
         kind = fault.kind if fault else ""
-        if fault and kind == "429":
-            message = "Rate limit reached."
-            return _refusal(ApiError(429, message, "requests", "rate_limit_exceeded", fault.retry_after))
-        if fault and kind in ("500", "503"):
-            message = "The server had an error while processing your request."
-            return _refusal(ApiError(int(kind), message, "server_error", None, fault.retry_after))
-        if kind == "reset":
-            return _reset(request)
+        if fault and (response := instead(fault, request)) is not None:
+            return response
         reply = spoiled(wire_reply(self._world, role, body), kind)
         has_choices = kind != "empty_choices"
         if body.stream:
@@ -151,7 +133,9 @@ class Server:
     def _authorize(self, request: web.Request) -> None:
         given = request.headers.get("Authorization", "").removeprefix("Bearer ")
         if self._config.api_key and not hmac.compare_digest(given.encode(), self._config.api_key.encode()):
-            raise ApiError(401, "Incorrect API key provided.", "invalid_request_error", "invalid_api_key")
+            # Some endpoints repeat the key, which must get no further than to the client
+            status, message, kind, code = REFUSALS["401"]
+            raise ApiError(status, f"{message.rstrip('.')}: {given}.", kind, code)
 
     def _role(self, model: str) -> Role:
         name, _, world = model.partition("@")
@@ -161,35 +145,6 @@ class Server:
                 return found
         message = f"The model `{model}` does not exist or you do not have access to it."
         raise ApiError(404, message, "invalid_request_error", "model_not_found")
-
-    def _fault(self, body: ChatBody, role: Role) -> Fault | None:
-        # The draw counts the tries of one request and not calls, so it is the same in any order of calls
-        self._tries[body.key] += 1
-        for place, fault in enumerate(self._faults):
-            left = self._left[place]
-            if fault.role not in (None, role):
-                continue
-            if left is None and chance("fault", place, body.key, self._tries[body.key]) < fault.rate:
-                return fault
-            if left:
-                self._left[place] = left - 1
-                return fault
-        return None
-
-
-def _refusal(error: ApiError) -> web.Response:
-    headers = {} if error.retry is None else {"Retry-After": f"{error.retry:g}"}
-    return web.json_response(error.body, status=error.status, headers=headers)
-
-
-def _reset(request: web.Request) -> web.Response:
-    """Cut the connection before any answer: the client sees a reset."""
-    if request.transport is not None:
-        raw: socket.socket = request.transport.get_extra_info("socket")
-        # Lingering for no time makes the close a reset and not an orderly end
-        raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-        request.transport.abort()
-    return web.Response()
 
 
 async def _send(

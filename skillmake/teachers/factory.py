@@ -6,8 +6,7 @@ from pathlib import Path
 
 from skillmake.evolve import Teacher
 from skillmake.job import Job
-from skillmake.llm.client import Client
-from skillmake.llm.factory import make_client
+from skillmake.llm.factory import job_client
 from skillmake.momentum import MomentumTeacher
 from skillmake.structured import Asker
 from skillmake.teachers.exemplar import ExemplarTeacher
@@ -23,7 +22,7 @@ def teacher(job: Job) -> Iterator[Teacher]:
     if config.evolve.teacher == "exemplar":
         yield ExemplarTeacher()
         return
-    with _model(job) as client:
+    with job_client(job, "teacher") as client:
         yield LlmTeacher(
             client,
             config.models.teacher,
@@ -37,7 +36,7 @@ def teacher(job: Job) -> Iterator[Teacher]:
 def momentum_teacher(job: Job) -> Iterator[MomentumTeacher]:
     """The job's `llm` teacher as it writes momentum."""
     config = job.config
-    with _model(job) as client:
+    with job_client(job, "teacher") as client:
         yield LlmMomentumTeacher(client, config.models.teacher, Templates(Path(config.slow.templates)))
 
 
@@ -45,16 +44,5 @@ def momentum_teacher(job: Job) -> Iterator[MomentumTeacher]:
 def prompt_teacher(job: Job) -> Iterator[Asker]:
     """The job's `llm` teacher as `evolve_prompt` asks it."""
     config = job.config
-    with _model(job) as client:
+    with job_client(job, "teacher") as client:
         yield Asker(client, config.models.teacher, Templates(Path(config.evolve.templates)))
-
-
-@contextmanager
-def _model(job: Job) -> Iterator[Client]:
-    client = make_client(
-        job.config, "teacher", cache_dir=job.cache_dir, log_dir=job.log_dir, log_name=job.name
-    )
-    try:
-        yield client
-    finally:
-        client.close()

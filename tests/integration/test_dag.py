@@ -1,47 +1,83 @@
 """The DAG: same bytes, nothing twice, nothing lost (issue of the walking whole; DESIGN §4)."""
 
+import json
 import os
 import random
-import signal
+import re
 import time
 from collections import Counter
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
+from benchmarks.kill_campaign import Tally, differing, start_and_kill
+from skillmake.llm.cost import Spent
+from skillmake.watch.snapshot import Watcher
 from tests.integration.conftest import Project
 
 pytestmark = pytest.mark.dag
 Make = Callable[[str], Project]
 
 
-def test_one_core_and_eight_give_the_same_bytes_and_then_nothing_is_to_do(project: Make) -> None:
-    one, eight = project("one"), project("eight")
-    one.train(cores=1)
-    eight.train(cores=8)
-    assert one.artefacts() == eight.artefacts()
-    assert len(one.artefacts()) > 40
-    before = one.paid()
-    assert "Nothing to be done" in one.train(cores=8)
-    assert one.paid() == before
-    assert max(Counter(before).values()) == 1
-    text = b"".join(one.artefacts().values()).decode()
-    assert str(one.root) not in text
+def test_a_run_killed_capped_and_damaged_ends_like_one_that_is_left_alone(project: Make) -> None:
+    alone, work = project("alone"), project("work")
+    for each in (alone, work):
+        each.change("train", epochs=1)
+    alone.train(cores=1)
+    paid = alone.paid()
+    assert max(Counter(paid).values()) == 1
+    assert len(alone.artefacts()) > 40
+
+    chance, tally = random.Random(5), Tally()
+    for _ in range(2):
+        start_and_kill(work, 8, chance, tally)
+    stop_at_a_cap(work, len(paid) - 40)
+    start_and_kill(work, 8, chance, tally)
+    work.train(cores=8)
+    assert tally.kills > 0
+    assert tally.manual == 0
+    assert differing(alone, work) == []
+    # An answer that was stored and not yet logged when its process was killed has no line
+    assert set(work.paid()) <= set(paid)
+    assert max(Counter(work.paid()).values()) == 1
+
+    damage(work)
+    assert differing(alone, work) == []
+    assert "Nothing to be done" in work.train(cores=8)
+    text = b"".join(work.artefacts().values()).decode()
+    assert str(work.root) not in text
     assert os.uname().nodename not in text or len(os.uname().nodename) < 4
 
 
-def test_a_killed_run_continues_and_ends_with_the_same_bytes(project: Make) -> None:
-    whole, killed = project("whole"), project("killed")
-    whole.train()
-    chance = random.Random(5)
-    for _ in range(3):
-        process = killed.start(cores=2)
-        time.sleep(chance.uniform(3, 7))
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-    killed.train()
-    assert killed.artefacts() == whole.artefacts()
-    assert max(Counter(killed.paid()).values()) == 1
+def stop_at_a_cap(work: Project, calls: int) -> None:
+    """It says why it stops and what is spent; the limit is raised again."""
+    work.change("limits", max_calls=calls)
+    told = work.train(cores=8, ok=False)
+    assert Spent.read(work.root / "runs/tiny/log").calls == calls
+    assert f"limits.max_calls: {calls} of {calls} are spent\n    → raise the limit" in told
+    assert re.search(rf"runs/tiny stopped: \d+ of \d+ jobs .* Spent in all: {calls} calls, ", told)
+    assert "Traceback" not in told
+    assert "skillmake.job" not in told
+    work.change("limits", max_calls=None)
+
+
+def damage(work: Project) -> None:
+    """An artefact, a delivered skill, their step results and an answer: each is told and made again."""
+    artefact = work.root / "runs/tiny/e01/end/validation.json"
+    key = json.loads(artefact.read_text())["rows"][0]["calls"][0]
+    cache = Path(work.env["SKILLMAKE_CACHE"])
+    answer = cache / "calls" / key[:2] / f"{key}.json"
+    skill = next(work.root.glob("skills/*/SKILL.md"))
+    skill.write_text(skill.read_text() + "- Guess.\n")
+    for path in (artefact, answer, *(cache / "steps").rglob("*.json")):
+        os.truncate(path, path.stat().st_size // 2)
+    told = work.train(cores=8)
+    for path in (artefact, skill):
+        name = path.relative_to(work.root)
+        assert f"{name}: changed since it was made; kept in .snakemake/skillmake/changed/" in told
+    assert f"{answer}: this answer was damaged; it is asked for again" in told
+    assert told.count("this step result was damaged; the step is made again") > 1
 
 
 def test_a_gate_parameter_reruns_gates_and_what_follows(project: Make) -> None:
@@ -73,8 +109,19 @@ def test_a_second_snakemake_says_so_and_leaves(project: Make) -> None:
             assert first.poll() is None
             time.sleep(0.05)
         assert "another snakemake trains in this directory" in busy.train(ok=False)
+        watcher = Watcher(busy.root / "runs/tiny")
+        seen = [watcher.look(time.time())]
+        while first.poll() is None:
+            time.sleep(0.05)
+            seen.append(watcher.look(time.time()))
     finally:
         assert first.wait() == 0
+    last = watcher.look(time.time())
+    assert {snap.status for snap in seen} <= {"training", "finished"}
+    assert any(snap.jobs for snap in seen)
+    assert [snap.place for snap in seen] == sorted(snap.place for snap in seen)
+    assert (last.status, last.steps_done, last.broken) == ("finished", last.steps, [])
+    assert (last.calls.paid, last.calls.errors) == (len(busy.paid()), 0)
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
+from skillmake.tables.catalog import ROWS
+from skillmake.tables.read import read_table
 from tests.integration.conftest import Project
 from tests.integration.test_readme import commands
 
@@ -38,6 +40,11 @@ def test_a_run_explains_itself_and_a_changed_byte_is_named(project: Callable[[st
     assert not any("no single edit" in line for line in told)
     assert blame.count("    gate ") == len(told)
     assert changed.removeprefix("skills/") in diff
+    work.run("skillmake", "tables", "main")
+    tables = {name: read_table(work.root / f"build/tables/main/{name}.jsonl") for name in ROWS}
+    assert all(len(tables[name]) for name in ROWS)
+    assert list(tables["llm_calls"]["key"][~tables["llm_calls"]["cached"]]) == work.paid()
+    assert tables["shadow_gate"]["true_gain"].notna().all()
     assert work.artefacts() == before, "explaining a run changes nothing"
 
     path = work.root / "runs" / "main" / "e01" / "s001" / "rollout.json"

@@ -21,11 +21,13 @@ ELSEWHERE = {
         "test_import_tree"
     ),
     "snakemake --cores 8 --configfile configs/nextqa_tree.yaml": "test_tree_dag",
+    "skillmake build-tree FILM.mp4 --out build/videos --window-s 4 --fps 1": "test_build_tree",
     "skillmake result": "test_cli",
     "skillmake verify runs/main": "test_lineage_of_a_run",
     "skillmake lineage best": "test_lineage_of_a_run",
     "skillmake blame skills/intent/SKILL.md": "test_lineage_of_a_run",
     "skillmake diff seed best": "test_lineage_of_a_run",
+    "skillmake tables main": "test_lineage_of_a_run",
     "dvc repro": "test_dvc",
     "dvc exp run -S gate.n_max=20": "test_dvc",
     "dvc exp show": "test_dvc",

@@ -5,6 +5,7 @@ Judges blame a tool whose prompt has a hole, the prompt is evolved at the epoch'
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,6 +22,7 @@ from tests.integration.conftest import ROOT, Project
 
 pytestmark = pytest.mark.dag
 EXTRACT = "tools/read_node/extract.md"
+CANARY = "sk-canary-e4b1c07d52"
 TINY: dict[str, Any] = {
     "data": {"questions": "films/questions.jsonl", "videos": "films/videos"},
     "train": {"epochs": 1, "batch_size": 12, "min_class_per_batch": 2},
@@ -72,12 +74,26 @@ def work(project: Callable[[str], Project]) -> Project:
     return made
 
 
-def test_a_tree_agent_trains_and_its_tool_prompts_are_kept_or_reverted(work: Project) -> None:
+def holding(text: str, work: Project) -> list[Path]:
+    """Files of the project and of its cache with `text` in their name or content."""
+    places = (work.root, Path(work.env["SKILLMAKE_CACHE"]))
+    found = [path for place in places for path in place.rglob("*")]
+    return [p for p in found if text in str(p) or (p.is_file() and text.encode() in p.read_bytes())]
+
+
+def test_a_tree_agent_trains_and_its_tool_prompts_are_kept_or_reverted(
+    work: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
     seed = (work.root / "data/tree/prompts" / EXTRACT).read_text()
-    with serve(ServerConfig(world=GOOD)) as (good, _), serve(ServerConfig(world=BAD)) as (bad, _):
+    monkeypatch.setenv("OPENAI_API_KEY", CANARY)
+    servers = [ServerConfig(world=world, api_key=CANARY) for world in (GOOD, BAD)]
+    with serve(servers[0]) as (good, _), serve(servers[1]) as (bad, _):
         kept, reverted = Run(work, "kept"), Run(work, "reverted")
         work.params(config(kept.name, good, GOOD, good))
-        work.train()
+        told = work.train("--printshellcmds", "--quiet", "progress")
+        assert "python -m skillmake.job gate" in told
+        assert CANARY not in told
+        assert holding(CANARY, work) == []
         is_looked_up(kept)
         is_blamed(kept)
         first, second = kept.read("e01/end/validation"), kept.read("e01/end/validation2")

@@ -37,7 +37,8 @@ def write(path: Path, text: str) -> None:
 
 
 def digest_of(tree: Path) -> str:
-    codehash._parsed.cache_clear()  # as in a new process
+    codehash._parsed.cache_clear()
+    codehash._file.cache_clear()  # as in a new process
     return code_digest(tree / "scripts" / "rule.py")
 
 

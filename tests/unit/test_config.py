@@ -30,6 +30,15 @@ def problem(value: dict[str, Any]) -> str:
     return caught.value.message
 
 
+@pytest.mark.parametrize(
+    "wrong", [{"api_key_env": "sk-canary-1"}, {"base_url": "https://user:sk-canary-1@example.org/v1"}]
+)
+def test_a_key_in_the_wrong_place_is_refused_and_not_told(wrong: dict[str, str]) -> None:
+    told = problem({"models": {"student": wrong}})
+    assert f"models.student.{next(iter(wrong))}: " in told
+    assert "canary" not in told
+
+
 # --- generated files ------------------------------------------------------------------
 def test_params_yaml_is_the_generated_one() -> None:
     assert (ROOT / "params.yaml").read_text(encoding="utf-8") == params_yaml()

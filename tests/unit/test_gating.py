@@ -1,7 +1,7 @@
 """A candidate at the gate with real rollouts: lookups by content, pairs, replicates (SPEC §6)."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -137,6 +137,19 @@ def test_wins_and_losses_are_those_of_the_two_texts(hire: Hire) -> None:
     found = result.decision.numbers
     assert (found.wins, found.losses, found.n) == (10, 2, 20)
     assert result.decision.action == "accept_provisional"  # e(10,2) = 4·2047/11 - 4·4095/12 + 8191/13 = 9.44
+
+
+def test_how_far_the_climb_is_can_be_heard_and_changes_nothing(hire: Hire) -> None:
+    """Rungs of 10, blocks of the slots: wins first, then what the old text has right already."""
+    heard: list[Mapping[str, Any]] = []
+    old, new = texts(f"old {names(*range(10, 20))}"), f"new {names(*range(18))}"
+    arguments = (tried(new), old, state(), units(20))
+    told = gate_candidate(*arguments, hire(Student()), GATE, SEED, tell=heard.append)
+    assert told == gate_candidate(*arguments, hire(Student()), GATE, SEED)
+    assert (heard[-1]["wins"], heard[-1]["losses"], heard[-1]["n"]) == (10, 2, 20)
+    assert (heard[-1]["rung"], heard[-1]["rungs"], heard[-1]["most"]) == (2, 2, 20)
+    assert (heard[-1]["confirm_at"], heard[-1]["provisional_at"]) == (20.0, 2.0)
+    assert [told["n"] for told in heard] == sorted({told["n"] for told in heard})
 
 
 def test_what_is_known_under_the_same_text_is_not_asked_again(hire: Hire) -> None:
@@ -316,6 +329,22 @@ def test_neither_decision_nor_rows_depend_on_the_slots(hire: Hire, slots: int) -
     assert serial.decision is not None
     assert len(serial.candidate_rows) == len(serial.decision.evidence) == 7
     assert sides(student)[1] > 7
+
+
+@pytest.mark.parametrize("slots", [1, 16])
+def test_a_shadow_asks_the_rest_of_the_rung_and_decides_nothing(hire: Hire, slots: int) -> None:
+    """Evidence and decision are those without it; with it the last rung is asked whole, no unit twice."""
+    student = Student()
+    plain = gated(hire(Student()), "old u09", "new", units(20))
+    config = GATE.model_copy(update={"shadow": True})
+    found = gated(hire(student, slots=slots), "old u09", "new", units(20), config=config)
+    assert plain.decision is not None
+    assert found.decision is not None
+    assert found.decision.model_copy(update={"shadow": ()}) == plain.decision
+    first = [row for row in plain.decision.evidence if row.rung == plain.decision.evidence[-1].rung]
+    assert len(first) + len(found.decision.shadow) == GATE.rung
+    asked = [row.question_id for row in found.candidate_rows]
+    assert len(asked) == len(set(asked)) == len(plain.decision.evidence) + len(found.decision.shadow)
 
 
 def test_in_the_known_truth_world_all_rules_are_confirmed_and_none_are_not(hire: Hire) -> None:

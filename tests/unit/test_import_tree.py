@@ -90,6 +90,9 @@ def test_pairs_that_do_not_fit(tmp_path: Path, pairs: Any, frames: dict[str, int
         ({"v": {"one": "A dog."}}, "video v: not captions by second"),
         ({"v": [{"start": 0, "text": "A dog."}]}, "video v: 0.end: Field required"),
         ({"v": {"1": 5}}, "video v: text: Input should be a valid string"),
+        ({"v": {"-1": "A dog."}}, "video v: start: Input should be greater than or equal to 0"),
+        ({"v": [{"start": 3, "end": 2, "text": "A dog."}]}, "ends at 2 s, before it begins at 3 s"),
+        ({"v": [{"start": 3, "end": float("inf"), "text": "A dog."}]}, "0.end: Input should be a finite"),
     ],
 )
 def test_captions_that_are_none(tmp_path: Path, value: Any, problem: str) -> None:

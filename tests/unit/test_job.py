@@ -13,6 +13,7 @@ from skillmake import job as job_module
 from skillmake.artifacts import canonical, read_json, sha256, write_text
 from skillmake.job import main, memo_key
 from skillmake.memo import Memo, payload_digest
+from skillmake.workspace import PARENT
 
 ROOT = Path(__file__).parents[2]
 # Writes a line to `ran` each time it really runs.
@@ -106,6 +107,14 @@ def test_the_same_content_is_not_made_again() -> None:
     assert Path("out/folder/c.md").read_text() == "flat"
 
 
+def test_what_does_not_follow_from_the_inputs_is_made_again() -> None:
+    script = Path("scripts/double.py")
+    script.write_text(script.read_text() + "    job.is_reusable = False\n")
+    run()
+    run()
+    assert runs() == 2
+
+
 def test_another_lineage_of_an_input_is_no_reason_to_run_but_is_stamped() -> None:
     run()
     write_text(
@@ -153,11 +162,16 @@ def test_inputs_under_exchanged_names_are_another_step() -> None:
 @pytest.mark.parametrize(
     "damage", [b"", b"{", b"[]", b"{}", b'{"outputs": {}, "digest": "x"}', b"\xff\xfe\xfa", b"null"]
 )
-def test_a_damaged_memo_entry_counts_as_missing(project: Path, damage: bytes) -> None:
+def test_a_damaged_memo_entry_is_told_and_counts_as_missing(
+    project: Path, capsys: pytest.CaptureFixture[str], damage: bytes
+) -> None:
     run()
     good = entry(project).read_bytes()
     entry(project).write_bytes(damage)
     run()
+    assert (
+        capsys.readouterr().out == f"{entry(project)}: this step result was damaged; the step is made again\n"
+    )
     assert runs() == 2
     assert entry(project).read_bytes() == good
 
@@ -230,13 +244,22 @@ def test_a_script_sees_only_the_parameters_of_its_rule() -> None:
         run("curious")
 
 
+def test_an_output_that_cannot_be_written_is_one_message(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("out").write_text("in the way")
+    with pytest.raises(SystemExit):
+        run()
+    told = capsys.readouterr().err
+    assert told.startswith("double: out/double.json: cannot be written: ")
+    assert "run the same command: it continues" in told
+
+
 # --- the process ----------------------------------------------------------------------
-def process(rule: str, project: Path) -> subprocess.CompletedProcess[str]:
+def process(rule: str, project: Path, **env: str) -> subprocess.CompletedProcess[str]:
     io = json.dumps({**IO, "outputs": {"double": "out/double.json"}} if rule == "fail" else IO)
     return subprocess.run(
         [sys.executable, "-m", "skillmake.job", rule, "c1", '{"seed":1}', io],
         cwd=project,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        env={**os.environ, "PYTHONPATH": str(ROOT), **env},
         capture_output=True,
         text=True,
         check=False,
@@ -253,3 +276,10 @@ def test_the_process_shows_one_message_and_no_traceback(project: Path) -> None:
     done = process("fail", project)
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == "fail: line 3 is wrong\n  → correct it\n"
+
+
+def test_a_job_whose_snakemake_died_while_it_started_does_nothing(project: Path) -> None:
+    orphan = process("double", project, **{PARENT: "1"})
+    assert (orphan.returncode, orphan.stderr) == (1, "the Snakemake that started this job has ended\n")
+    assert not Path("out").exists()
+    assert process("double", project, **{PARENT: str(os.getpid())}).returncode == 0

@@ -415,7 +415,8 @@ def test_soft_scores_by_hand(sound: list[bool], found: list[bool], score: float)
     """Mean of the shares: (2/4 + 2/3) / 2 = 0.583333; without evidence the spans alone."""
     spans = [{"step": k, "sound": is_sound, "why": ""} for k, is_sound in enumerate(sound, 1)]
     nodes = [{"node": "x", "found": was} for was in found]
-    assert soft_score(findings(spans={"spans": spans}, evidence={"nodes": nodes})) == score
+    said = findings(spans={"spans": spans}, evidence={"nodes": nodes})
+    assert soft_score(said.spans, said.evidence) == score
 
 
 def test_soft_is_kept_apart_from_hard(run: Run) -> None:
@@ -483,7 +484,7 @@ def test_tool_prompts_are_found_by_tool_and_text() -> None:
 def test_the_log_has_one_line_per_judged_case(run: Run) -> None:
     """70 prompt and 14 completion tokens at 1000 and 10000 a million: 0.07 + 0.14."""
     found = run(Scripted({}), wrong("q2", "q1"))
-    lines = [json.loads(line) for line in case_costs(found, Price(1000, 10000)).splitlines()]
+    lines = [json.loads(line) for line in case_costs(found.judgings, Price(1000, 10000)).splitlines()]
     assert [(line["question_id"], line["calls"]) for line in lines] == [("q1", 7), ("q2", 7)]
     assert lines[0]["cost"] == pytest.approx(0.21)
 

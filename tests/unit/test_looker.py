@@ -21,7 +21,7 @@ from skillmake.rehearsal.provider import RehearsalProvider
 from skillmake.rehearsal.server import ServerConfig, serve
 from skillmake.rehearsal.world import World, WorldConfig
 from skillmake.texts import Texts
-from skillmake.tree import Caption, tree_from_captions
+from skillmake.windows import Caption, tree_from_captions
 from tests.scripted import SKILL, texts
 
 WORLD = WorldConfig(types=1, units_per_type=12)
@@ -171,3 +171,33 @@ def test_over_http_it_does_the_same(tmp_path: Path, told: tuple[str, ...]) -> No
     assert outside.steps == inside.steps
     assert (outside.prediction, outside.trace) == (inside.prediction, inside.trace)
     assert len(outside.steps) > 2
+
+
+def looks(tree: tuple[str, ...], span: list[float] | None = None, captions: bool = False) -> list[Any]:
+    """Calls of the student whose windows at the leaves are `tree`, up to its answer."""
+    asked = f"What colour is it?\n\nOptions:\n- red\n- blue\n\nVideo v: 4 s, root node {tree[0]}, 2 windows."
+    said = asked + (f" The question is about {span[0]:g}-{span[1]:g} s." if span else "")
+    lines = {name: f"{name} [{k}-{k + 1} s, leaf] A wall." for k, name in enumerate(tree[1:])}
+    found = next(iter(lines.values())) if captions else "No caption has a word of it."
+    gives = {"search_captions": found, "list_children": "\n".join(lines.values()) or "Node 0 is a leaf."}
+    tools = [{"function": {"name": name}} for name in (*gives, "read_node", "view_frames")]
+    messages: list[Any] = [{"role": "system", "content": ""}, {"role": "user", "content": said}]
+    made: list[Any] = []
+    while (answer := looker.turn(messages, tools)).tool_calls:
+        messages.append({"role": "assistant", "tool_calls": list(answer.tool_calls)})
+        for part in answer.tool_calls:
+            name, arguments = part["function"]["name"], json.loads(part["function"]["arguments"])
+            messages.append({"role": "tool", "content": gives.get(name, "Picture 1 is mostly blue.")})
+            made.append((name, *arguments.values()))
+    return [*made, answer.text]
+
+
+def test_it_looks_at_pictures_where_captions_say_nothing() -> None:
+    search, walk = ("search_captions", "colour"), ("list_children", "0")
+    whole = [search, ("view_frames", "0"), "Answer: blue"]
+    assert looks(("0", "0.0", "0.1")) == whole
+    inside = [search, walk, ("view_frames", "0.1"), "Answer: blue"]
+    assert looks(("0", "0.0", "0.1"), [1, 2]) == inside
+    assert looks(("0",), [1, 2]) == [search, walk, *whole[1:]]
+    read = [search, ("read_node", "0.0"), "Answer: blue"]
+    assert looks(("0", "0.0", "0.1"), [1, 2], captions=True) == read

@@ -252,7 +252,7 @@ def test_metrics_of_a_run() -> None:
     """Keys: baseline v00 v01 t00, step d00, gate new v00 (and v00 again), R r1 to r4, test: 10 distinct."""
     best = Best(skills="s", prompts="p", accuracy=1.0, epoch=1)
     report = BestReport(best=best, texts=TEXTS, promoted=True)
-    found = run_metrics(run_files(), report, bench(), 1)
+    found = run_metrics("main", run_files(), report, bench(), 1)
     assert found["validation"] == {"seed": 0.5, "best": 1.0, "best_epoch": 1}
     assert (found["epochs"], found["steps"]) == (2, 1)
     assert (found["test"]["gain"], found["test"]["units"]) == (1.0, 1)

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from skillmake.agent.trace import Step
 from skillmake.candidate import Candidate
 from skillmake.config.models import Evolve, Slow, Train
 from skillmake.edits import Edit, EditReport
@@ -15,7 +16,7 @@ from skillmake.momentum import (
     MomentumReport,
     with_guidance,
 )
-from skillmake.packs import Diagnosis, Pack
+from skillmake.packs import Pack
 from skillmake.plan import make_plan
 from skillmake.prompts_update import (
     PromptsReport,
@@ -23,7 +24,7 @@ from skillmake.prompts_update import (
     after_second,
 )
 from skillmake.rollout import Rollout
-from skillmake.scores import Score, known_soft, score
+from skillmake.scores import Score, score
 from skillmake.settle import GateResult, settle
 from skillmake.slow import (
     BestReport,
@@ -38,6 +39,7 @@ from skillmake.slow import (
 from skillmake.state import State
 from skillmake.texts import Texts
 from skillmake.units import Unit, make_units
+from tests import worlds
 from tests.unit.test_slow import ALPHA, BETA, SLOW, TEXTS, best, row, rows, snapshot, state
 from tests.worlds import ASKED, case, question, units
 
@@ -53,21 +55,32 @@ def pair_and_single() -> tuple[list[Unit], Validation]:
 
 def test_without_a_diagnosis_a_half_right_pair_makes_soft_differ_from_hard() -> None:
     """Hard (1 + 0)/2, soft (1 + ½)/2, mixed ½·½ + ½·¾."""
-    found = score(*reversed(pair_and_single()), diagnosed={})
+    found = score(*reversed(pair_and_single()), judged={})
     assert found.overall == Score(hard=0.5, soft=0.75, mixed=0.625)
     assert found.by_type["beta"] == Score(hard=0, soft=0.5, mixed=0.25)
     assert found.soft == {"u00": 1, "q1": 1, "q2": 0}
-    assert (found.diagnosed, found.units) == (0, 2)
+    assert (found.judged, found.units) == (0, 2)
 
 
-def test_what_a_diagnosis_has_said_of_a_question_is_its_soft_score() -> None:
-    """u00 is right by luck: ⅕; q2 is nearly right: ½. Soft (⅕ + ¾)/2 = 0.475; the last diagnosis counts."""
-    blank = {"method": "llm", "skill": {}, "system": Pack(), "tools": {}, "degraded": 0}
-    first, last = {"u00": 0.9, "q2": 0.5}, {"u00": 0.2, "elsewhere": 1.0}
-    known = known_soft([Diagnosis.model_validate({**blank, "soft": soft}) for soft in (first, last)])
-    found = score(*reversed(pair_and_single()), diagnosed=known)
-    assert found.overall == Score(hard=0.5, soft=0.475, mixed=0.4875)
-    assert found.diagnosed == 2
+def test_what_judges_have_said_of_a_question_is_its_soft_score() -> None:
+    """q2 is nearly right: ½. Soft (1 + ¾)/2 = 0.875."""
+    found = score(*reversed(pair_and_single()), judged={"q2": 0.5, "elsewhere": 1.0})
+    assert found.overall == Score(hard=0.5, soft=0.875, mixed=0.6875)
+    assert found.judged == 1
+
+
+def test_without_judges_the_evidence_that_was_read_makes_the_soft_score() -> None:
+    """u00 is right and has read one of two nodes: (1 + ½)/2; u01 is wrong and has read both: (0 + 1)/2."""
+    read = [
+        Step(turn=1, tool="read", arguments={}, outcome="found", result="", nodes=n)
+        for n in (("a",), ("a", "b"))
+    ]
+    found = [
+        worlds.row(f"u{k:02d}", not k, "R", steps=(step,), evidence=("a", "b")) for k, step in enumerate(read)
+    ]
+    assert score(validate(TEXTS, found, units(2)), units(2), {}).overall == Score(
+        hard=0.5, soft=0.625, mixed=0.5625
+    )
 
 
 # --- 3.-5. probations, best ---

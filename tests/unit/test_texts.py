@@ -172,3 +172,14 @@ def test_versions_are_folders_by_digest_with_their_first_note() -> None:
     assert found[f"skills/{second}/alpha/SKILL.md"] == "two"
     assert json.loads(found[f"skills/{first}/version.json"])["step"] == 0
     assert json.loads(found[f"skills/{second}/version.json"])["parent"] == first
+
+
+def test_a_copy_of_the_default_is_renamed_however_its_name_is_written() -> None:
+    head = '---\ndescription: "name: default-strategy"\nname: "default-strategy"\n---\n'
+    text = head + "\nname: default-strategy\n"
+    seed = Texts(
+        skills=Version.of({"default-strategy/SKILL.md": text}, None, "seed"),
+        prompts=Version.of({"system.md": ""}, None, "seed"),
+    )
+    copy = own_skills(seed, ["alpha"]).skills.files["alpha/SKILL.md"]
+    assert copy == text.replace('name: "default-strategy"', "name: alpha")

@@ -9,7 +9,8 @@ import pytest
 from skillmake.agent.environments.tree import TreeContext, TreeEnvironment
 from skillmake.config.models import Agent as AgentConfig
 from skillmake.errors import DataError
-from skillmake.tree import LONGEST_CAPTION, Caption, Forest, VideoTree, load_tree, tree_from_captions
+from skillmake.tree import LARGEST_FRAME, LONGEST_CAPTION, Forest, VideoTree, data_url, load_tree, media_type
+from skillmake.windows import Caption, tree_from_captions
 from tests.scripted import Scripted, agent, call, calls, says, texts
 from tests.worlds import question
 
@@ -46,6 +47,11 @@ ROOT = node("0", None, 0, 8)
         ([ROOT, node("a", "0", 0, 4, frames=["../a.png"])], "node a: frame ../a.png must be a path inside"),
         ([ROOT, node("a", "0", 0, 4, frames=["/a.png"])], "node a: frame /a.png must be a path inside"),
         (
+            [ROOT, node("a", "0", 0, 4, frames=["v.json"])],
+            "node a: frame v.json is no PNG, JPEG, GIF or WebP",
+        ),
+        ([ROOT, node("a", "0", float("nan"), 4)], "node a: span nan-4 s must begin at 0 or later"),
+        (
             [ROOT, node("a", "0", 0, 4, caption="x" * 20_000_000)],
             f"node a: caption has 20000000 characters, at most {LONGEST_CAPTION}",
         ),
@@ -64,6 +70,34 @@ def test_a_tree_that_is_not_sound_is_refused(
     assert problem in str(caught.value)
     assert str(caught.value).startswith(str(tmp_path / "v.json"))
     assert len(str(caught.value)) < 1000
+
+
+def test_a_frame_that_is_too_large(tmp_path: Path) -> None:
+    with (tmp_path / "a.png").open("wb") as file:
+        file.write(PIXEL)
+        file.truncate(LARGEST_FRAME + 1)
+    with pytest.raises(DataError, match=r"node 0: frame a.png has 5000001 bytes, at most 5000000"):
+        load_tree(write(tmp_path, [{**ROOT, "frames": ["a.png"]}]))
+
+
+@pytest.mark.parametrize("duration", [0, -1, float("inf"), float("nan")])
+def test_a_video_that_does_not_last(tmp_path: Path, duration: float) -> None:
+    with pytest.raises(DataError, match="duration: Input should be"):
+        load_tree(write(tmp_path, [ROOT], duration=duration))
+
+
+def test_the_kind_of_a_picture_is_that_of_its_bytes(tmp_path: Path) -> None:
+    heads = {
+        b"\x89PNG\r\n\x1a\n": "image/png",
+        b"\xff\xd8\xff\xe0": "image/jpeg",
+        b"GIF89a": "image/gif",
+        b"RIFF\n\x00\x00\x00WEBPVP8 ": "image/webp",
+        b"RIFF\x00\x00\x00\x00WAVEfmt ": None,
+        b"": None,
+    }
+    assert {head: media_type(head) for head in heads} == heads
+    (tmp_path / "a.png").write_bytes(b"\xff\xd8\xff\xe0")
+    assert data_url(tmp_path / "a.png") == "data:image/jpeg;base64,/9j/4A=="
 
 
 def test_every_problem_is_listed(tmp_path: Path) -> None:
@@ -115,6 +149,14 @@ def test_a_tree_from_captions_by_hand() -> None:
     assert [n.node_id for n in tree.leaves((1, 4.5))] == ["0.0.0", "0.0.1", "0.1.0"]
 
 
+def test_windows_without_captions_are_not_summed_up() -> None:
+    rows = [Caption(start=k, end=k + 1, text=f"Second {k}.") for k in (0, 5)]
+    assert (
+        tree_from_captions("v", rows, window_s=2, fanout=9).root.caption
+        == "0-2 s: Second 0.\n4-6 s: Second 5."
+    )
+
+
 def test_one_window_is_a_tree_and_equal_captions_are_kept_once() -> None:
     same = [Caption(start=k, end=k + 1, text="A dog. It runs.") for k in range(3)]
     tree = tree_from_captions("v", same, window_s=10, fanout=2, duration=4)
@@ -129,6 +171,8 @@ def test_sizes_that_make_no_tree() -> None:
     ]:
         with pytest.raises(DataError, match=message):
             tree_from_captions("v", captions_, window, fanout)
+    with pytest.raises(DataError, match="in windows of 1 s are 3600000, at most 100000"):
+        tree_from_captions("v", [Caption(start=3_599_999, end=3_600_000, text="Milliseconds?")], 1, 2)
     with pytest.raises(DataError, match="use smaller windows"):
         tree_from_captions("v", [Caption(start=0, end=1, text="x" * (LONGEST_CAPTION + 1))], 1, 2)
 
@@ -174,7 +218,9 @@ def test_the_tools_by_hand(film: Path) -> None:
     assert hits[1].endswith("…")
     assert len(hits[1]) == len("0.0.1 [2-4 s, leaf] ") + 161
     assert len(tools.call("search_captions", {"query": "brown", "limit": 1}).text.split("\n")) == 1
-    assert "No caption has a word of 'zebra'" in tools.call("search_captions", {"query": "zebra"}).text
+    nothing = tools.call("search_captions", {"query": "zebra"}).text
+    assert nothing.startswith("No caption has a word of 'zebra'. Try other words, or list_children.")
+    assert nothing.endswith("view_frames shows what captions do not say.")
 
 
 def test_a_node_that_is_not_there(film: Path) -> None:
@@ -192,6 +238,7 @@ def test_frames_are_data_urls_evenly_chosen(film: Path) -> None:
     assert tools.call("view_frames", {"node_id": "0.0"}).is_error
     bare = TreeContext(VideoTree.model_validate(_without_frames(tools.tree)), film, "")
     assert [tool.name for tool in bare.tools] == ["list_children", "read_node", "search_captions"]
+    assert "view_frames" not in bare.call("search_captions", {"query": "zebra"}).text
 
 
 def _without_frames(tree: VideoTree) -> dict[str, Any]:

@@ -35,11 +35,11 @@ def test_a_run_that_is_whole_has_no_mismatch_and_its_counts_are_right(run: Small
     assert report.mismatches == ()
     counts = {what.split(",")[0]: count for count, what in report.checked}
     files = [path for path in run.folder.rglob("*") if path.is_file() and "versions" not in path.parts]
-    assert counts["artefacts"] == len(files) + 1  # metrics.json
+    assert counts["artefacts"] == len(files)
     assert counts["version directories"] == len(list((run.folder / "versions").glob("*/*"))) == 6
     assert counts["version notes and their parents"] == 7
-    assert counts["delivered files against the best version"] == 3
-    assert report.unvouched == ("metrics.json",)
+    assert counts["delivered files against the run"] == 4
+    assert report.unvouched == ("runs/small/metrics.json",)
 
 
 @pytest.mark.parametrize(
@@ -79,9 +79,9 @@ def test_an_artefact_cut_short_is_found(run: SmallRun, text: str) -> None:
 
 
 def test_an_artefact_that_nothing_vouches_for_is_still_read(run: SmallRun) -> None:
-    path = run.root / "metrics.json"
+    path = run.folder / "metrics.json"
     path.write_text(path.read_text() + "\n")
-    assert wrong(run) == ["metrics.json"]
+    assert wrong(run) == ["runs/small/metrics.json"]
 
 
 def test_an_artefact_without_stamp_is_found(run: SmallRun) -> None:
@@ -164,6 +164,8 @@ def test_what_is_delivered_is_the_best_version(run: SmallRun) -> None:
     (run.root / "skills" / ALPHA).write_text("by hand")
     (run.root / "prompts-delivered" / "system.md").unlink()
     assert wrong(run) == ["prompts-delivered/system.md", f"skills/{ALPHA}"]
+    changed(run.root / "metrics.json", lambda value: value.update(steps=3))
+    assert wrong(run) == ["metrics.json", "prompts-delivered/system.md", f"skills/{ALPHA}"]
 
 
 def test_what_another_run_delivered_is_not_this_runs_business(run: SmallRun) -> None:

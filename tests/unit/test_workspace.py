@@ -106,6 +106,15 @@ def test_a_marked_output_is_removed_with_its_marker(tmp_path: Path) -> None:
     assert left(tmp_path) == ["runs/b.json"]
 
 
+def test_a_marked_folder_goes_whole_and_with_it_what_an_interrupted_write_has_left(tmp_path: Path) -> None:
+    fill(tmp_path, "skills/a/SKILL.md", ".metrics.json.x1y2", "metrics.jsonl", "plots/.a.csv.x", "plots/b")
+    for output in ("skills", "metrics.json", "plots/a.csv"):
+        mark(tmp_path, output)
+    sweep_incomplete(tmp_path / "markers", tmp_path)
+    assert left(tmp_path) == ["metrics.jsonl", "plots/b"]
+    assert not (tmp_path / "skills").exists()
+
+
 def test_a_long_path_is_put_together_from_its_parts(tmp_path: Path) -> None:
     name = f"runs/{'long-' * 20}/a.json"
     fill(tmp_path, name)

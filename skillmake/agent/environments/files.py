@@ -1,7 +1,20 @@
-"""The files that an environment's answers follow from, as inputs of the rules that run an agent."""
+"""The files that an environment's answers follow from; rules that run an agent depend on their digests."""
 
+from collections.abc import Iterable
 from importlib.util import find_spec
 from pathlib import Path
+
+from skillmake.artifacts import Artifact, sha256
+
+
+class LookedUp(Artifact):
+    """sha256 of each file that the answers of an agent with tools follow from."""
+
+    digests: dict[str, str]
+
+    @classmethod
+    def of(cls, paths: Iterable[Path]) -> "LookedUp":
+        return cls(digests={path.as_posix(): sha256(path.read_bytes()) for path in paths})
 
 
 def looked_up_files(environment: str, videos: str) -> list[str]:

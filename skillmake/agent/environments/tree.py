@@ -1,6 +1,5 @@
 """`agent.environment: tree`: a video as a tree of windows that the agent walks with four tools."""
 
-import base64
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,11 +11,11 @@ from skillmake.config.models import Agent as AgentConfig
 from skillmake.errors import DataError
 from skillmake.llm.types import Message
 from skillmake.questions import Question
-from skillmake.tree import Forest, Node, VideoTree, media_type
+from skillmake.tree import MOST_FRAMES, Forest, Node, VideoTree, data_url, evenly
 
 SNIPPET = 160  # characters of a caption in a list
 MOST_HITS, HITS = 10, 5
-MOST_FRAMES, FRAMES = 8, 4
+FRAMES = 4
 
 
 def _schema(required: Sequence[str], **properties: Mapping[str, Any]) -> dict[str, Any]:
@@ -149,16 +148,16 @@ class TreeContext:
         hits = self.tree.search(query, limit)
         if not hits:
             text = f"No caption has a word of {query!r}. Try other words, or list_children."
-            return ToolResult(text, is_notice=True)
+            look = " view_frames shows what captions do not say." if VIEW_FRAMES in self.tools else ""
+            return ToolResult(text + look, is_notice=True)
         return ToolResult("\n".join(self._line(node) for node in hits))
 
     def _view_frames(self, node_id: str, limit: int = FRAMES) -> ToolResult:
         frames = self.tree.frames_below(node_id)
         if not frames:
             return ToolResult(f"node {node_id} has no frames; read_node gives its caption.", is_error=True)
-        count = min(limit, len(frames))
-        chosen = [frames[k * len(frames) // count] for k in range(count)]
-        text = f"Node {node_id}, {_time(self.tree.by_id[node_id])}: {count} of {len(frames)} frames."
+        chosen = evenly(frames, limit)
+        text = f"Node {node_id}, {_time(self.tree.by_id[node_id])}: {len(chosen)} of {len(frames)} frames."
         return ToolResult(text, (node_id,), tuple(data_url(self.folder / frame) for frame in chosen))
 
     def _line(self, node: Node) -> str:
@@ -169,12 +168,6 @@ class TreeContext:
     def _below(self, node: Node) -> str:
         count = len(self.tree.children(node.node_id))
         return f"{count} children" if count else "leaf"
-
-
-def data_url(path: Path) -> str:
-    """A picture file as a data URL, as OpenAI's image parts take it; its bytes say what kind it is."""
-    data = path.read_bytes()
-    return f"data:{media_type(data)};base64,{base64.b64encode(data).decode()}"
 
 
 def _time(node: Node) -> str:

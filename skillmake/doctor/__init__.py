@@ -1,0 +1,1 @@
+"""Whether everything that a run needs is there: machine, parameters, data, models, workspace."""

@@ -1,0 +1,98 @@
+"""What a run says of itself while it runs, for `skillmake watch`; outside of everything that is hashed.
+
+`log/session.json`: what Snakemake was started for and how it ended. `log/running/<job>.json`: there while a
+job runs, written anew every few seconds as a sign of life; it stays behind a job that failed or was killed.
+Nothing here may stop a job: where a file cannot be written, nobody watches.
+"""
+
+import json
+import os
+import shutil
+import threading
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Literal
+
+from skillmake.errors import StorageError
+from skillmake.files import write_text
+
+if TYPE_CHECKING:
+    from skillmake.config.models import Config
+
+BEAT = 5.0  # seconds between two signs of life
+LEAST_PAUSE = 0.5  # seconds between two writes of progress
+LONGEST_ERROR = 400  # characters
+SESSION, RUNNING = "session.json", "running"
+
+
+class Pulse:
+    """The sign of life of one job, as a context: `tell` says how far it is."""
+
+    def __init__(self, log_dir: Path, name: str, rule: str, wildcards: Mapping[str, str]) -> None:
+        self._path = log_dir / RUNNING / f"{name}.json"
+        self._said: dict[str, Any] = {"rule": rule, "wildcards": dict(wildcards), **_process()}
+        self._last = 0.0
+        self._lock, self._end = threading.Lock(), threading.Event()
+
+    def __enter__(self) -> "Pulse":
+        self._write()
+        threading.Thread(target=self._beat, name="pulse", daemon=True).start()
+        return self
+
+    def tell(self, progress: Mapping[str, Any]) -> None:
+        """Say how far the job is; what comes too fast is told with the next sign of life."""
+        self._said["progress"] = dict(progress)
+        if time.monotonic() - self._last >= LEAST_PAUSE:
+            self._write()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
+    ) -> None:
+        with self._lock:
+            self._end.set()
+        if error is None:
+            with suppress(OSError):
+                self._path.unlink()
+        elif isinstance(error, Exception):
+            self._said["error"] = (str(error) or type(error).__name__)[:LONGEST_ERROR]
+            self._put()
+
+    def _beat(self) -> None:
+        while not self._end.wait(BEAT):
+            self._write()
+
+    def _write(self) -> None:
+        with self._lock:
+            if not self._end.is_set():
+                self._put()
+
+    def _put(self) -> None:
+        self._last = time.monotonic()
+        with suppress(StorageError):
+            write_text(self._path, json.dumps(self._said))
+
+
+def begin_session(run_dir: Path, config: "Config") -> None:
+    """Snakemake starts to work on the run: what jobs of an earlier session have left is no sign of life."""
+    caps = {name: getattr(config.limits, f"max_{name}") for name in ("calls", "tokens", "cost", "seconds")}
+    shutil.rmtree(run_dir / "log" / RUNNING, ignore_errors=True)
+    _say(run_dir, {**_process(), "epochs": config.train.epochs, "caps": caps, "how": None})
+
+
+def end_session(run_dir: Path, how: Literal["finished", "failed"]) -> None:
+    """Snakemake has ended; a killed one cannot say so."""
+    with suppress(OSError, ValueError):
+        said = json.loads((run_dir / "log" / SESSION).read_text(encoding="utf-8"))
+        _say(run_dir, {**said, "how": how, "ended": time.time()})
+
+
+def _say(run_dir: Path, value: Mapping[str, Any]) -> None:
+    with suppress(StorageError):
+        write_text(run_dir / "log" / SESSION, json.dumps(value))
+
+
+def _process() -> dict[str, Any]:
+    return {"host": os.uname().nodename, "pid": os.getpid(), "started": time.time()}
