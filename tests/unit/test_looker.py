@@ -1,5 +1,6 @@
 """The student that looks things up in a video tree: by hand, in process and over HTTP the same."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from skillmake.llm.cost import Caps, Meter
 from skillmake.llm.openai_provider import OpenAIProvider
 from skillmake.llm.types import Provider
 from skillmake.questions import Question
-from skillmake.rehearsal import habits
+from skillmake.rehearsal import habits, looker
 from skillmake.rehearsal.provider import RehearsalProvider
 from skillmake.rehearsal.server import ServerConfig, serve
 from skillmake.rehearsal.world import World, WorldConfig
