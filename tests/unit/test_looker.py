@@ -17,8 +17,8 @@ from skillmake.llm.cost import Caps, Meter
 from skillmake.llm.openai_provider import OpenAIProvider
 from skillmake.llm.types import Provider
 from skillmake.questions import Question
-from skillmake.rehearsal import habits as habit_texts
-from skillmake.rehearsal import looker, reading
+from skillmake.rehearsal import habits as told
+from skillmake.rehearsal import looker
 from skillmake.rehearsal.provider import RehearsalProvider
 from skillmake.rehearsal.server import ServerConfig, serve
 from skillmake.rehearsal.world import World, WorldConfig
@@ -87,7 +87,10 @@ def test_it_searches_reads_and_answers_by_what_it_read(tmp_path: Path) -> None:
 
 
 def test_a_habit_changes_what_is_read_and_so_the_answer(tmp_path: Path) -> None:
-    poor, good = run(tmp_path, CARRIES, with_habits()), run(tmp_path, CARRIES, with_habits(habit_texts.READ_MANY))
+    poor, good = (
+        run(tmp_path, CARRIES, with_habits()),
+        run(tmp_path, CARRIES, with_habits(told.READ_MANY)),
+    )
     assert {node for step in good.steps for node in step.nodes} > {n for s in poor.steps for n in s.nodes}
     assert good.prediction == "a yellow ball"
     options = run(tmp_path, CARRIES, with_habits(looker.SEARCH_OPTIONS))
@@ -123,40 +126,9 @@ def test_it_reads_its_skill_by_the_tool(tmp_path: Path) -> None:
     assert run(tmp_path, HORSE, with_habits(looker.DOUBT), skill_mode="off").prediction == "yes"
 
 
-def test_its_extracts_follow_the_tools_prompt() -> None:
-    result = "A dog and a boy play. The boy has a ball. A bird sings."
-    asked = "What does the dog have?\n\nOptions:\n- a ball\n- a boy"
-    user = {"role": "user", "content": f"Question: {asked}\n\nTool call: read_node {{}}\n\nResult:\n{result}"}
-    plain = [{"role": "system", "content": "Write down what bears on the question."}, user]
-    assert reading.is_refining(plain)
-    assert reading.refine(plain) == "A dog and a boy play. The boy has a ball."
-    assert not reading.is_refining([plain[0], {"role": "user", "content": asked}])
-    sparse = {**user, "content": user["content"].replace(result, "It rains. A bird. The dog barks.")}
-    assert reading.refine([plain[0], sparse]) == "It rains."
-    keeping = {"role": "system", "content": habit_texts.KEEP_ALL}
-    assert reading.refine([keeping, sparse]) == "The dog barks."
-    verify = {"role": "system", "content": "Say in one sentence whether it is enough."}
-    assert [reading.refine([verify, part]) for part in (user, sparse)] == ["Enough.", "Look further."]
-
-
-def test_the_teacher_proposes_habits_for_types_that_are_not_of_its_world() -> None:
-    world = World(WORLD.model_copy(update={"useful_share": 1.0, "harmful_share": 0.0, "useless_share": 0.0}))
-
-    def proposed(text: str) -> list[str]:
-        messages = [{"role": "user", "content": text}]
-        return [edit["text"] for edit in json.loads(world.teach(messages))["edits"]]
-
-    (first,) = proposed("Task type: CW\n")
-    assert first in looker.USEFUL
-    shown = "Task type: CW\n" + "\n".join(looker.USEFUL[:3])
-    assert proposed(shown) == [looker.USEFUL[3]]
-    assert proposed("Improve this.") == []
-    assert proposed("Task type: CW\nThe text tools/read_node/extract.md:") == [habit_texts.KEEP_ALL]
-
-
-@pytest.mark.parametrize("habits", [(), (looker.SEARCH_OPTIONS, habit_texts.READ_MANY)])
+@pytest.mark.parametrize("habits", [(), (looker.SEARCH_OPTIONS, told.READ_MANY)])
 def test_over_http_it_does_the_same(tmp_path: Path, habits: tuple[str, ...]) -> None:
-    of = with_habits(*habits, prompts={"tools/read_node/extract.md": habit_texts.KEEP_ALL})
+    of = with_habits(*habits, prompts={"tools/read_node/extract.md": told.KEEP_ALL})
     inside = run(tmp_path / "inside", CARRIES, of)
     with serve(ServerConfig(world=WORLD)) as (url, _):
         model = ModelConfig(provider="openai", model="rehearsal-student", base_url=f"{url}/v1")
