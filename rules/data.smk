@@ -103,7 +103,7 @@ rule soft_seed:
     resources:
         llm_slots=SLOTS,
     params:
-        cfg=cfg("diagnose", "models.judge"),
+        cfg=cfg("diagnose", "models.judge", "agent"),
         code=code("soft_seed"),
         io=io,
     shell:

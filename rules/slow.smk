@@ -35,7 +35,7 @@ rule soft_eval:
     resources:
         llm_slots=SLOTS,
     params:
-        cfg=cfg("diagnose", "models.judge"),
+        cfg=cfg("diagnose", "models.judge", "agent"),
         code=code("soft_eval"),
         io=io,
     shell:

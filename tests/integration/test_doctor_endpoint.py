@@ -119,7 +119,7 @@ def test_a_single_missing_feature_is_told_from_the_others(examine: Examine) -> N
         ({"key": ""}, "key", "A_KEY: not set, and a key is asked for (HTTP 401)", "export A_KEY=…"),
         ({"key": f"{KEY}\n"}, "key", "A_KEY holds no key: white space, control", "without a line feed"),
         (
-            {"base_url": f"http://me:{KEY}@127.0.0.1:1/v1"},
+            {"base_url": "http://127.0.0.1:1/v1"},
             "endpoint",
             "http://127.0.0.1:1/v1: not reached: ",
             "start the server",

@@ -20,6 +20,8 @@ SIZES = {"alpha": (4, 6, 2), "beta": (4, 5, 2)}
 class Student:
     """Answers right, but wrong or not at all where it is told so: by draw, the questions."""
 
+    name = "scripted"
+
     def __init__(
         self, wrong: dict[int, set[str]] | None = None, failed: dict[int, set[str]] | None = None
     ) -> None:
