@@ -44,7 +44,8 @@ def run_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for step in range(1, 4):
         order += [f"e01/s00{step}/rollout.json", *(f"e01/s00{step}/gate/{t}.json" for t in ("alpha", "beta"))]
         order += [f"e01/s00{step}/state.json"]
-    order += ["e01/end/scores.json", "e01/end/best.json", "e01/end/state.json"]
+    ends = ("validation", "scores", "best", "momentum", "state")
+    order += [f"e01/end/{name}.json" for name in ends]
     begin = time.time() - 1000
     for place, name in enumerate(order):
         if (folder / name).exists():
