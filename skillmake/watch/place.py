@@ -6,7 +6,7 @@ from pathlib import Path
 from statistics import median
 from typing import Literal
 
-from skillmake.watch.files import modified, names
+from skillmake.watch.files import Files, modified, names
 from skillmake.watch.signs import Running
 
 Stage = Literal["prepare", "step", "end", "deliver"]
@@ -61,7 +61,7 @@ class Milestone:
     time: float
 
 
-def read_milestones(run_dir: Path) -> list[Milestone]:
+def read_milestones(files: Files, run_dir: Path) -> list[Milestone]:
     """What is there of the baseline, plans, steps, ends of epochs and final test, in the order of the DAG."""
     found = [
         (Place(), "baseline", run_dir / "data/baseline.json"),
@@ -69,7 +69,10 @@ def read_milestones(run_dir: Path) -> list[Milestone]:
     ]
     for folder in names(run_dir, "e[0-9][0-9]"):
         epoch = int(folder.name[1:])
-        found.append((Place(epoch), "plan", folder / "plan.json"))
+        plan = folder / "plan.json"
+        # The plan that stops the training begins no epoch: what follows it is the delivery
+        stops = files.part(plan, "stops", lambda value: bool(value["stop"]))
+        found.append((Place(*DELIVERY) if stops else Place(epoch), "plan", plan))
         for step in names(folder, "s[0-9][0-9][0-9]"):
             place = Place(epoch, int(step.name[1:]))
             found += [(place, "rollout", step / "rollout.json"), (place, "step", step / "state.json")]

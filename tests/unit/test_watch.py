@@ -186,6 +186,14 @@ def test_every_job_has_its_place(run_dir: Path, rule: str, wildcards: dict[str, 
         assert shown(look(run_dir)).splitlines()[1].startswith(stage)
 
 
+@pytest.mark.parametrize(("stop", "stage"), [("all 1 epochs are done", "deliver"), ("", "step")])
+def test_after_the_plan_that_stops_comes_the_delivery(run_dir: Path, stop: str, stage: str) -> None:
+    """Between two jobs only the artefacts say where the run is."""
+    begin_session(run_dir, CONFIG)
+    write_text(run_dir / "e02/plan.json", canonical({"epoch": 2, "stop": stop, "batches": []}))
+    assert look(run_dir).place.stage == stage
+
+
 # --- gates ------------------------------------------------------------------------------
 def test_gates_of_a_step_wait_climb_and_have_decided(run_dir: Path) -> None:
     begin_session(run_dir, CONFIG)
