@@ -28,8 +28,8 @@ from skillmake.config.load import (
 from skillmake.errors import SkillmakeError
 from skillmake.made import set_changed_aside
 from skillmake.packing import PACK, pack, unpack_if_other
-from skillmake.tables.places import TABLES, place_of
 from skillmake.pulse import begin_session, end_session
+from skillmake.tables.places import TABLES, place_of
 from skillmake.texts import tool_prompts
 from skillmake.workspace import (
     TrainingLock,
