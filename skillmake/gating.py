@@ -11,7 +11,7 @@ from skillmake.ladder import build_ladder
 from skillmake.settle import GateResult
 from skillmake.state import State
 from skillmake.texts import Texts
-from skillmake.units import Unit, unit_right
+from skillmake.units import Unit, share_right, unit_right
 
 
 def gate_candidate(
@@ -124,7 +124,7 @@ def drawing(
             right = {row.question_id: row.right for row in found}
             for total, unit in zip(totals, units, strict=True):
                 total.append(unit_right(unit, right))
-        return [None if None in total else sum(map(bool, total)) / len(draws) for total in totals]
+        return [share_right(total) for total in totals]
 
     return draw
 
