@@ -12,11 +12,11 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from math import ceil
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import yaml
 
@@ -37,7 +37,7 @@ WORLD = {
     "useless_share": 0.35,
     "harmful_share": 0.15,
 }
-PARAMS = {
+PARAMS: dict[str, Any] = {
     "run": "slots",
     "data": {"questions": "rehearsal", "skills": "data/seed", "prompts": "data/seed/prompts"},
     "rehearsal": WORLD,
@@ -98,7 +98,7 @@ def line(rule: str, found: pd.DataFrame, latency: float) -> str:
     """A row of the report for the windows of a rule."""
     calls, busy = int(found["calls"].sum()), float(found["busy"].sum())
     time = float((found["end"] - found["start"]).sum())
-    waves = float(np.ceil(found["calls"].astype(float) / SLOTS).sum())
+    waves = sum(ceil(window / SLOTS) for window in found["calls"])
     cells = [rule, f"{len(found)}", f"{calls:,}", f"{time:.1f}", f"{waves * latency:.1f}"]
     cells += [f"{busy / calls:.2f}", f"{calls / SLOTS / waves:.2f}", f"{busy / SLOTS / time:.2f}"]
     return "| " + " | ".join(cells) + " |"
@@ -107,8 +107,8 @@ def line(rule: str, found: pd.DataFrame, latency: float) -> str:
 HEAD = """\
 # Slot use over HTTP
 
-`python -m benchmarks.slot_use`: {epochs} epochs, 12 types of 60 units, batches of 160, rungs of 10, {slots}
-slots, {jobs} jobs at once on {cores} cores.
+`python -m benchmarks.slot_use`: {epochs} epochs, {types} types of {units} units, batches of {batch}, rungs
+of {rung}, {slots} slots, {jobs} jobs at once on {cores} cores.
 
 Use: time of calls in flight / (slots × time from a rule's first call to its last); the gates of a step count
 as one rule. At most: what full waves of {slots} calls and a last one that is not full would give, in the
@@ -120,7 +120,16 @@ COLUMNS = """
 
 def report() -> Iterator[str]:
     """Lines of the Markdown report."""
-    yield HEAD.format(epochs=EPOCHS, slots=SLOTS, jobs=JOBS, cores=os.cpu_count())
+    yield HEAD.format(
+        epochs=EPOCHS,
+        types=WORLD["types"],
+        units=WORLD["units_per_type"],
+        batch=PARAMS["train"]["batch_size"],
+        rung=PARAMS["gate"]["rung"],
+        slots=SLOTS,
+        jobs=JOBS,
+        cores=os.cpu_count(),
+    )
     for latency in LATENCIES:
         with TemporaryDirectory() as folder:
             found = windows(train(Path(folder), latency))

@@ -16,7 +16,7 @@ POLL = 0.02  # seconds
 @contextmanager
 def locked(path: Path) -> Iterator[IO[bytes]]:
     """The file, made if it is missing, for reading and writing; other processes wait in line meanwhile."""
-    with _opened(path) as file:
+    with opened(path) as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield file
 
@@ -27,7 +27,7 @@ async def locked_async(path: Path) -> AsyncIterator[None]:
 
     No thread waits for it: a task that is cancelled meanwhile must not get the lock later on.
     """
-    with _opened(path) as file:
+    with opened(path) as file:
         while True:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -37,6 +37,7 @@ async def locked_async(path: Path) -> AsyncIterator[None]:
         yield
 
 
-def _opened(path: Path) -> IO[bytes]:
+def opened(path: Path) -> IO[bytes]:
+    """The file, made if it is missing; nothing of it is cut off or buffered."""
     with storing(path):
         return os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o644), "r+b", buffering=0)

@@ -6,6 +6,7 @@ from functools import cache
 from pathlib import Path
 
 from skillmake.errors import storing
+from skillmake.locks import opened
 
 
 class Slots:
@@ -18,7 +19,7 @@ class Slots:
     def __init__(self, path: Path, size: int) -> None:
         with storing(path):
             path.parent.mkdir(parents=True, exist_ok=True)
-            self._file = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+        self._file = opened(path)
         # Processes that look at different slots first seldom meet
         self._order = [(os.getpid() + k) % size for k in range(size)]
         self._mine: set[int] = set()
