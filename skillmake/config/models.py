@@ -5,7 +5,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from skillmake.config.endpoints import Limits, Models
-from skillmake.rehearsal.world import WorldConfig
+from skillmake.rehearsal.config import WorldConfig
 
 
 class Section(BaseModel):

@@ -20,9 +20,10 @@ from skillmake.llm.client import Client
 from skillmake.llm.cost import Caps, Meter
 from skillmake.llm.types import CallFailure, ChatRequest, ChatResponse
 from skillmake.packs import Case, Diagnosis, Pack
+from skillmake.rehearsal.config import WorldConfig
 from skillmake.rehearsal.faults import spoiled
 from skillmake.rehearsal.provider import RehearsalProvider
-from skillmake.rehearsal.world import World, WorldConfig
+from skillmake.rehearsal.world import World
 from skillmake.state import Best, RejectedEdit, State
 from skillmake.teachers.llm import LlmTeacher
 from skillmake.teachers.templates import Templates

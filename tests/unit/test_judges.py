@@ -26,9 +26,10 @@ from skillmake.llm.openai_provider import OpenAIProvider
 from skillmake.llm.types import CallFailure, ChatRequest, ChatResponse, Provider
 from skillmake.packs import Case, Diagnosis, Pack
 from skillmake.questions import Question
+from skillmake.rehearsal.config import WorldConfig
 from skillmake.rehearsal.provider import RehearsalProvider
 from skillmake.rehearsal.server import ServerConfig, serve
-from skillmake.rehearsal.world import World, WorldConfig
+from skillmake.rehearsal.world import World
 from skillmake.structured import Answer, Asker, read_answer
 from skillmake.teachers.templates import Templates
 from skillmake.texts import Texts, Version
