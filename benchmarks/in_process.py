@@ -11,7 +11,7 @@ import re
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from io import StringIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -53,7 +53,11 @@ class MemoryCache:
     """The call cache in memory; in one process nobody else pays the same call."""
 
     def __init__(self, answers: dict[str, ChatResponse]) -> None:
-        self.get, self.put = answers.get, answers.__setitem__
+        self._answers, self.get = answers, answers.get
+
+    @contextmanager
+    def room(self, key: str, _: int) -> Iterator[Callable[[ChatResponse], None]]:
+        yield partial(self._answers.__setitem__, key)
 
     @asynccontextmanager
     async def paying(self, _: str) -> AsyncIterator[None]:
@@ -152,7 +156,7 @@ class Rules:
 class Run:
     """Makes files as the rules say; each is made once.
 
-    `changes`: what is done to the results of a rule's job, by rule. `made`: the files made so far.
+    `changes`: what is done to the results of a rule's job, by rule. `made`: the files made so far; `rules`: those of the Snakefile, by name.
     """
 
     def __init__(
@@ -168,7 +172,7 @@ class Run:
 
         self._memory, self._changes = memory or Memory(), changes or {}
         self.made = set[str]()
-        self._rules = Rules(config, SimpleNamespace(plan=SimpleNamespace(get=plan))).found
+        self.rules = Rules(config, SimpleNamespace(plan=SimpleNamespace(get=plan))).found
 
     def train(self) -> dict[str, Any]:
         """The metrics of the whole run; raises what a rule raises."""
@@ -184,7 +188,7 @@ class Run:
         """The file and, before it, what it is made from; a file without a rule must be there."""
         if path in self.made:
             return
-        for rule in self._rules.values():
+        for rule in self.rules.values():
             if (wildcards := rule.wildcards(path)) is not None:
                 self._run(rule, wildcards)
                 return

@@ -164,8 +164,8 @@ class Evolve(Section):
     rejected_memory: int | None = Field(
         None,
         ge=0,
-        description="Rejected candidates of a type, the latest ones, that the teacher is told of and that are "
-        "not gated again; null remembers all since the type's last accept, 0 none.",
+        description="Rejected candidates of a type, the latest ones, that the teacher is told of and that "
+        "are not gated again; null remembers all since the type's last accept, 0 none.",
     )
     fuzzy_threshold: float = Field(
         88.0, ge=50, le=100, description="Similarity (0-100) from which an anchor that is not exact counts."
