@@ -39,13 +39,6 @@ from skillmake.slow import BestReport
 from skillmake.units import seeded
 
 Params = Mapping[str, Any]
-WORLDS: dict[str, Params] = {
-    "The world as it is shipped": {},
-    "A world in which each part can matter": {
-        "train": {"epochs": 3},
-        "rehearsal": {"system_rules": 3, "system_share": 0.25, "bad_ideas": 6, "attentive": True},
-    },
-}
 
 
 def random_packs(job: Job) -> dict[str, Any]:
@@ -86,9 +79,18 @@ class Variant:
     changes: Mapping[str, Change] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class Setting:
+    """A world, as parameters on top of the shipped ones, and what is trained in it."""
+
+    title: str
+    params: Params
+    variants: Sequence[Variant]
+
+
 FULL = Variant("everything")
 FOR_GOOD = {"e_keep": 0.0, "e_drop": 0.0, "e_rollback": 1e9}
-VARIANTS = (
+PARTS = (
     FULL,
     Variant("no rejected list", {"evolve": {"rejected_memory": 0}}),
     Variant("no probation: what is not confirmed is rejected", {"gate": {"e_provisional": 20.0}}),
@@ -96,8 +98,19 @@ VARIANTS = (
     Variant("no momentum", {"slow": {"momentum": False}}),
     Variant("no prompt evolution", {"slow": {"evolve_prompts": False}}),
     Variant("no diagnosis: random packs", {}, {"diagnose": random_packs}),
+)
+JUDGES = (
     Variant("no judges: packs by rule", {"diagnose": {"method": "rules"}}),
     *(Variant(f"judges wrong {e:.0%}", {"rehearsal": {"judge_error": e}}) for e in (0.0, 0.2, 0.6)),
+)
+CHANCES = {"system_rules": 3, "system_share": 0.25, "bad_ideas": 6, "attentive": True}
+SETTINGS = (
+    Setting("The world as it is shipped", {}, PARTS),
+    Setting(
+        "A world in which each part can matter",
+        {"train": {"epochs": 3}, "rehearsal": CHANCES},
+        (*PARTS, *JUDGES),
+    ),
 )
 
 
@@ -120,7 +133,8 @@ def base_params() -> dict[str, Any]:
     params: dict[str, Any] = {}
     for name in ("params.yaml", "configs/rehearsal-judges.yaml"):
         params = overlay(params, yaml.safe_load((ROOT / name).read_text()))
-    return params
+    # Soft scores of full validations are only looked at, and every third judge call would be for them
+    return overlay(params, {"slow": {"soft_validation": False}})
 
 
 def outcome(params: Params, variant: Variant, memory: Memory) -> Outcome:
@@ -149,11 +163,14 @@ def outcome(params: Params, variant: Variant, memory: Memory) -> Outcome:
     return Outcome(truth["seed"], truth["delivered"], kinds, metrics["calls"])
 
 
-def run_seed(seed: int, worlds: Sequence[Params], variants: Sequence[Variant]) -> list[list[Outcome]]:
-    """Outcomes of all variants, by world; the runs of a seed share what their parameters do not touch."""
+def run_seed(seed: int, settings: Sequence[Setting]) -> list[list[Outcome]]:
+    """Outcomes of all variants, by setting; the runs of a seed share what their parameters do not touch."""
     with workshop() as memory:
         own = overlay(base_params(), {"seed": seed, "rehearsal": {"seed": seed}})
-        return [[outcome(overlay(own, world), variant, memory) for variant in variants] for world in worlds]
+        return [
+            [outcome(overlay(own, setting.params), variant, memory) for variant in setting.variants]
+            for setting in settings
+        ]
 
 
 def mean_se(values: Sequence[float], sign: str = "") -> str:
@@ -197,25 +214,27 @@ TAIL = """
 `evolve.rejected_memory: 0`; `gate.e_provisional: 20`, or `slow: {e_keep: 0, e_drop: 0, e_rollback: 1e9}`;
 `slow.momentum: false`; `slow.evolve_prompts: false`; `diagnose.method: rules`. Random packs are made by
 the benchmark: each pack keeps its size, its marks and its judgements, but its cases are random diagnosis
-questions. `judges wrong` is `rehearsal.judge_error`, 10 % in the other rows.
+questions. `judges wrong` is `rehearsal.judge_error`, 10 % in the other rows. All runs have
+`slow.soft_validation: false`, which decides nothing.
 
 ## How runs were stopped
 """
 
 
-def table(title: str, params: Params, variants: Sequence[Variant], found: Sequence[Sequence[Outcome]]) -> str:
+def table(setting: Setting, found: Sequence[Sequence[Outcome]]) -> str:
     """`found`: by variant, then by seed."""
-    shown = yaml.safe_dump(dict(params), default_flow_style=True, width=10**6).strip()
-    added = f" with `{shown}`" if params else ""
-    lines = [
-        f"\n## {title}\n",
-        f"`configs/rehearsal-judges.yaml`{added}. True accuracy of the seed texts: "
-        f"{mean(o.seed for o in found[0]):.3f}.\n",
-    ]
-    lines.append("| variant | " + " | ".join(COLUMNS) + " |")
-    lines.append("| --- |" + " ---: |" * len(COLUMNS))
-    lines += [row(variant, mine, found[0]) for variant, mine in zip(variants, found, strict=True)]
-    return "\n".join(lines)
+    shown = yaml.safe_dump(dict(setting.params), default_flow_style=True, width=10**6).strip()
+    added = f" with `{shown}`" if setting.params else ""
+    seed = mean(outcome.seed for outcome in found[0])
+    return "\n".join(
+        [
+            f"\n## {setting.title}\n",
+            f"`configs/rehearsal-judges.yaml`{added}. True accuracy of the seed texts: {seed:.3f}.\n",
+            "| variant | " + " | ".join(COLUMNS) + " |",
+            "| --- |" + " ---: |" * len(COLUMNS),
+            *(row(variant, mine, found[0]) for variant, mine in zip(setting.variants, found, strict=True)),
+        ]
+    )
 
 
 def messages(outcomes: Iterable[Outcome]) -> Iterator[str]:
@@ -232,25 +251,31 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--seeds", type=int, default=20, help="worlds of each kind")
     parser.add_argument("--workers", type=int, default=2, help="processes")
     options = parser.parse_args(arguments)
-    worlds, started = list(WORLDS.values()), time.monotonic()
+    by_seed = []
     with ProcessPoolExecutor(options.workers) as workers:
-        by_seed = []
-        for found, seconds in workers.map(timed, range(1, options.seeds + 1)):
-            by_seed.append((found, seconds))
-            print(f"{len(by_seed)} seeds, {time.monotonic() - started:.0f} s", file=sys.stderr)
-    runs = options.seeds * len(worlds) * len(VARIANTS)
-    print(HEAD.format(seeds=options.seeds, runs=runs, cpu=sum(seconds for _, seconds in by_seed)))
-    for place, (title, params) in enumerate(WORLDS.items()):
-        found = [[outcomes[place][k] for outcomes, _ in by_seed] for k in range(len(VARIANTS))]
-        print(table(title, params, VARIANTS, found))
-    print(TAIL)
-    print("\n".join(messages(o for outcomes, _ in by_seed for world in outcomes for o in world)))
+        for found in workers.map(timed, range(1, options.seeds + 1)):
+            by_seed.append(found)
+            print(f"{len(by_seed)} of {options.seeds} seeds", file=sys.stderr)
+    for line in report(by_seed):
+        print(line)
 
 
 def timed(seed: int) -> tuple[list[list[Outcome]], float]:
     """Outcomes of a seed and the CPU seconds they took."""
     before = time.process_time()
-    return run_seed(seed, list(WORLDS.values()), VARIANTS), time.process_time() - before
+    return run_seed(seed, SETTINGS), time.process_time() - before
+
+
+def report(by_seed: Sequence[tuple[list[list[Outcome]], float]]) -> Iterator[str]:
+    """Parts of the Markdown report."""
+    seeds, cpu = len(by_seed), sum(seconds for _, seconds in by_seed)
+    runs = seeds * sum(len(setting.variants) for setting in SETTINGS)
+    yield HEAD.format(seeds=seeds, runs=runs, cpu=cpu)
+    for place, setting in enumerate(SETTINGS):
+        variants = range(len(setting.variants))
+        yield table(setting, [[found[place][k] for found, _ in by_seed] for k in variants])
+    yield TAIL
+    yield from messages(one for found, _ in by_seed for outcomes in found for one in outcomes)
 
 
 if __name__ == "__main__":

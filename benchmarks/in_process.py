@@ -156,7 +156,8 @@ class Rules:
 class Run:
     """Makes files as the rules say; each is made once.
 
-    `changes`: what is done to the results of a rule's job, by rule. `made`: the files made so far; `rules`: those of the Snakefile, by name.
+    `changes`: what is done to the results of a rule's job, by rule. `made`: the files made so far. `rules`: those
+    of the Snakefile, by name.
     """
 
     def __init__(

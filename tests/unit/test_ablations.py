@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from benchmarks.ablations import FULL, VARIANTS, Outcome, Variant, base_params, messages, outcome, row
+from benchmarks.ablations import FULL, PARTS, Outcome, Variant, base_params, messages, outcome, row
 from benchmarks.in_process import Run, workshop
 from skillmake.artifacts import read_model
 from skillmake.config.load import overlay
@@ -20,7 +20,7 @@ STEP = "runs/rehearsal-judges/e01/s001"
 
 def test_runs_of_a_workshop_share_what_is_the_same_and_random_packs_know_nothing() -> None:
     params = overlay(base_params(), TINY)
-    random = next(variant for variant in VARIANTS if "random packs" in variant.name)
+    random = next(variant for variant in PARTS if "random packs" in variant.name)
     world = world_of(WorldConfig.model_validate(params["rehearsal"]))
     here = Path.cwd()
     with workshop() as memory:
