@@ -156,8 +156,8 @@ class Rules:
 class Run:
     """Makes files as the rules say; each is made once.
 
-    `changes`: what is done to the results of a rule's job, by rule. `made`: the files made so far. `rules`: those
-    of the Snakefile, by name.
+    `changes`: what is done to the results of a rule's job, by rule. `made`: the files made so far.
+    `rules`: those of the Snakefile, by name.
     """
 
     def __init__(
@@ -201,9 +201,8 @@ class Run:
         outputs = {name: text.format(**wildcards) for name, text in rule.parts["output"].items()}
         for path in _flat(inputs.values()):
             self.make(path)
-        asked = {name: _value(given, w) for name, given in rule.parts.get("resources", {}).items()}
         params = rule.parts["params"]
-        io = read_io(params["io"](wildcards, inputs, outputs, asked))
+        io = read_io(params["io"](wildcards, inputs, outputs))
         for name, result in self._results(rule.name, params["cfg"], io).items():
             _put(Path(outputs[name]), result)
         self.made |= set(outputs.values())
@@ -212,10 +211,13 @@ class Run:
         change = self._changes.get(rule)
         contents = {path: sha256(Path(path).read_bytes()) for path in _flat(io["inputs"].values())}
         key = digest([rule, config, io["wildcards"], io["inputs"], contents, change and change.__name__])
-        if key not in self._memory.results:
+        results = self._memory.results.get(key)
+        if results is None:
             job = run_script(rule, config, io)
-            self._memory.results[key] = change(job) if change else job.results
-        return self._memory.results[key]
+            results = change(job) if change else job.results
+            if job.is_reusable:
+                self._memory.results[key] = results
+        return results
 
 
 def _put(path: Path, result: str | Mapping[str, str]) -> None:
