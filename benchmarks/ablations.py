@@ -2,7 +2,7 @@
 
     nice python -m benchmarks.ablations > benchmarks/ablations.md
 
-Twenty minutes on two busy cores; `--seeds 5` is a first look. Each seed is another world, other pools and
+Ten minutes on two cores; `--seeds 5` is a first look. Each seed is another world, other pools and
 other batches; every variant trains in the same ones, so the differences are paired. The runs are those of the
 DAG (see `in_process`), and what they cost is counted as from an empty cache.
 """
@@ -31,6 +31,7 @@ from skillmake.config.load import overlay
 from skillmake.diagnose import confusions
 from skillmake.errors import TrainingAborted
 from skillmake.job import Job
+from skillmake.metrics import bootstrap_interval
 from skillmake.packs import Case, Diagnosis, Pack
 from skillmake.questions import Question
 from skillmake.rehearsal.config import WorldConfig
@@ -173,22 +174,33 @@ def run_seed(seed: int, settings: Sequence[Setting]) -> list[list[Outcome]]:
         ]
 
 
-def mean_se(values: Sequence[float], sign: str = "") -> str:
+def mean_se(values: Sequence[float]) -> str:
     """Mean ± standard error."""
     error = stdev(values) / sqrt(len(values)) if len(values) > 1 else float("nan")
-    return f"{mean(values):{sign}.3f} ± {error:.3f}"
+    return f"{mean(values):.3f} ± {error:.3f}"
+
+
+def compared(gains: Sequence[float]) -> list[str]:
+    """Mean of the paired differences from the full system with its 95 % interval, and what it says."""
+    low, high = bootstrap_interval(gains, ("ablations",))
+    if not any(gains):
+        said = "the same in every run"
+    elif low <= 0 <= high:
+        said = "no difference shown"
+    else:
+        said = "worse" if high < 0 else "better"
+    return [f"{mean(gains):+.3f} [{low:+.3f}, {high:+.3f}]", said]
 
 
 def row(variant: Variant, found: Sequence[Outcome], full: Sequence[Outcome]) -> str:
     """A line of the table; only runs that came to their end count, in pairs."""
     pairs = [(mine, other) for mine, other in zip(found, full, strict=True) if not mine.stopped]
-    stopped = len(found) - len(pairs)
-    cells = [variant.name, str(stopped)]
+    cells = [variant.name, str(len(found) - len(pairs))]
     if not pairs:
-        return "| " + " | ".join([*cells, *["–"] * 8]) + " |"
+        return "| " + " | ".join([*cells, *["–"] * (len(COLUMNS) - 1)]) + " |"
     cells.append(mean_se([mine.delivered for mine, _ in pairs]))
-    paired = [mine.delivered - other.delivered for mine, other in pairs]
-    cells.append("" if variant is FULL else mean_se(paired, "+"))
+    gains = [mine.delivered - other.delivered for mine, other in pairs]
+    cells += ["", ""] if variant is FULL else compared(gains)
     cells += [
         f"{mean(mine.kinds.get(k, 0) for mine, _ in pairs):.2f}" for k in ("useful", "useless", "harmful")
     ]
@@ -202,10 +214,11 @@ HEAD = """\
 `python -m benchmarks.ablations`; {seeds} seeds, {runs} runs, {cpu:,.0f} s of CPU time. Read in `results.md`.
 
 True accuracy of the delivered texts ± standard error, and its difference from the full system, paired by
-seed; sentences of each kind in the delivered texts; calls from an empty cache. `stopped`: runs that ended
-with an error; the means are over the others."""
+seed, with its 95 % interval (bootstrap over seeds); sentences of each kind in the delivered texts, where a
+useless one is an edit that was delivered for nothing; calls from an empty cache. `stopped`: runs that ended
+with an error; the means are over the others. Of twenty intervals one misses the truth."""
 COLUMNS = (
-    *("stopped", "true accuracy", "difference", "useful", "useless", "harmful"),
+    *("stopped", "true accuracy", "difference [95 %]", "so it is", "useful", "useless", "harmful"),
     *("student calls", "teacher calls", "judge calls"),
 )
 TAIL = """

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from benchmarks.ablations import FULL, PARTS, Outcome, Variant, base_params, messages, outcome, row
+from benchmarks.ablations import FULL, PARTS, Outcome, Variant, base_params, compared, messages, outcome, row
 from benchmarks.in_process import Run, workshop
 from skillmake.artifacts import read_model
 from skillmake.config.load import overlay
@@ -54,10 +54,14 @@ def test_a_row_counts_the_runs_that_ended_in_pairs() -> None:
     full = [Outcome(0.4, accuracy, {"useful": 3}, calls) for accuracy in (0.5, 0.6, 0.9)]
     mine = [Outcome(0.4, 0.6, {"useful": 1, "useless": 3}, calls), Outcome(0.4, 0.8, {}, calls)]
     stopped = Outcome(stopped="the judges gave nothing usable for 9 of 9 wrong answers")
-    # Mean .7 with deviation .2/√2, over √2; differences .1 and .2
-    wanted = "| some | 1 | 0.700 ± 0.100 | +0.150 ± 0.050 | 0.50 | 1.50 | 0.00 | 1,000 | 10 | 100 |"
+    # Mean .7 with deviation .2/√2, over √2; differences .1 and .2, which a resample may hold twice each
+    wanted = "| some | 1 | 0.700 ± 0.100 | +0.150 [+0.100, +0.200] | better "
+    wanted += "| 0.50 | 1.50 | 0.00 | 1,000 | 10 | 100 |"
     variant = Variant("some")
     assert row(variant, [*mine, stopped], full) == wanted
-    assert row(variant, [stopped] * 3, full) == "| some | 3 | – | – | – | – | – | – | – | – |"
-    assert row(FULL, full, full).startswith("| everything | 0 | 0.667 ± 0.120 |  | 3.00 | 0.00 |")
+    assert row(variant, [stopped] * 3, full) == "| some | 3" + " | –" * 9 + " |"
+    assert row(FULL, full, full).startswith("| everything | 0 | 0.667 ± 0.120 |  |  | 3.00 | 0.00 |")
+    assert compared([-0.2, -0.1]) == ["-0.150 [-0.200, -0.100]", "worse"]
+    assert compared([-0.1, 0.1]) == ["+0.000 [-0.100, +0.100]", "no difference shown"]
+    assert compared([0.0, 0.0]) == ["+0.000 [+0.000, +0.000]", "the same in every run"]
     assert list(messages([*mine, stopped])) == [f"- 1 runs, such as: {stopped.stopped}"]
