@@ -2,7 +2,7 @@
 
     nice python -m benchmarks.ablations > benchmarks/ablations.md
 
-Ten minutes on two cores; `--seeds 5` is a first look. Each seed is another world, other pools and
+Eight minutes on two cores; `--seeds 5` is a first look. Each seed is another world, other pools and
 other batches; every variant trains in the same ones, so the differences are paired. The runs are those of the
 DAG (see `in_process`), and what they cost is counted as from an empty cache.
 """
