@@ -22,7 +22,7 @@ from skillmake.evidence import e_value
 from skillmake.gate import Decision, GateNumbers, Tally, Terms, run_gate
 from skillmake.ladder import build_ladder
 from skillmake.power import pool
-from skillmake.rehearsal.world import WorldConfig
+from skillmake.rehearsal.config import WorldConfig
 from skillmake.slow import probation_outcome
 from skillmake.units import Unit
 

@@ -28,8 +28,8 @@ import psutil
 
 from skillmake.config.load import overlay
 from skillmake.packing import PACK
+from skillmake.rehearsal.config import WorldConfig
 from skillmake.rehearsal.server import ServerConfig, serve
-from skillmake.rehearsal.world import WorldConfig
 from tests.integration.conftest import Project
 
 KINDS = ("Snakemake", "a rule", "both", "all")

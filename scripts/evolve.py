@@ -19,9 +19,9 @@ def main(job: Job) -> None:
     if (waiting := carried_candidate(state, texts, task_type)) is not None:
         job.write("candidate", waiting)
         return
-    assignment = assign(
-        task_type, texts, job.read("diagnosis", Diagnosis), state, budget, (job.config.seed, state.step)
-    )
+    diagnosis, seed = job.read("diagnosis", Diagnosis), (job.config.seed, state.step)
+    memory = job.config.evolve.rejected_memory
+    assignment = assign(task_type, texts, diagnosis, state, budget, seed, memory)
     with teacher(job) as chosen:
         candidate = make_candidate(
             assignment,

@@ -49,14 +49,22 @@ class Teacher(Protocol):
 
 
 def assign(
-    task_type: str, texts: Texts, diagnosis: Diagnosis, state: State, budget: int, seed: tuple[object, ...]
+    task_type: str,
+    texts: Texts,
+    diagnosis: Diagnosis,
+    state: State,
+    budget: int,
+    seed: tuple[object, ...],
+    rejected_memory: int | None = None,
 ) -> Assignment:
-    """The assignment of a task type in a step."""
+    """The assignment of a task type in a step; of the rejected, the latest `rejected_memory` are told."""
+    rejected = state.rejected.get(task_type, ())
+    forgotten = 0 if rejected_memory is None else max(0, len(rejected) - rejected_memory)
     return Assignment(
         task_type=task_type,
         skill=texts.skill(task_type),
         pack=diagnosis.skill.get(task_type, Pack()),
-        rejected=state.rejected.get(task_type, ()),
+        rejected=rejected[forgotten:],
         budget=budget,
         seed=(*seed, task_type),
     )

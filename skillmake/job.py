@@ -148,7 +148,7 @@ def results_of(
     key = memo_key(rule, code, config, io)
     results = memo.get(key)
     if results is None:
-        job = _run(rule, config, io, pulse)
+        job = run_script(rule, config, io, pulse)
         results = job.results
         if job.is_reusable:
             memo.put(key, results)
@@ -181,7 +181,8 @@ def _tell(message: str) -> None:
         print(message, flush=True)
 
 
-def _run(rule: str, config: str, io: Mapping[str, Any], pulse: Pulse | None) -> Job:
+def run_script(rule: str, config: str, io: Mapping[str, Any], pulse: Pulse | None = None) -> Job:
+    """The job of a rule after its script, with results that are not written yet."""
     path = SCRIPTS / f"{rule}.py"
     spec = spec_from_file_location(f"skillmake_rule_{rule}", path)
     assert spec is not None

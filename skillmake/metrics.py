@@ -42,7 +42,7 @@ def paired_gain(
     }
 
 
-def bootstrap_interval(values: Sequence[int], seed: tuple[object, ...]) -> list[float]:
+def bootstrap_interval(values: Sequence[float], seed: tuple[object, ...]) -> list[float]:
     """[low, high] of the mean of `values` at CONFIDENCE; [0, 0] for no values."""
     if not values:
         return [0.0, 0.0]

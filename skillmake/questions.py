@@ -44,6 +44,8 @@ class Question(Artifact):
     def _id(cls, value: str) -> str:
         if not value:
             raise ValueError("an id must not be empty")
+        if value.isprintable() and " " not in value:
+            return value
         if any(sign.isspace() or unicodedata.category(sign) in ("Cc", "Cf") for sign in value):
             raise ValueError("an id must not contain white space or control characters")
         return value

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -78,7 +79,7 @@ class Asker:
             messages=messages,
             temperature=self._model.temperature,
             max_tokens=self._model.max_tokens,
-            schema=ask.schema.model_json_schema(),
+            schema=_schema(ask.schema),
         )
 
     def _repair(self, talk: tuple[Message, ...], reply: Reply, problem: str) -> tuple[Message, ...]:
@@ -88,6 +89,11 @@ class Asker:
             {"role": "assistant", "content": said},
             {"role": "user", "content": self.prompt("repair.md", problem=problem)},
         )
+
+
+@cache
+def _schema(answer: type[Answer]) -> dict[str, Any]:
+    return answer.model_json_schema()
 
 
 def _read(ask: Ask[A], before: Got[A], reply: Reply) -> Got[A]:

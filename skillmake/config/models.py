@@ -5,7 +5,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from skillmake.config.endpoints import Limits, Models
-from skillmake.rehearsal.world import WorldConfig
+from skillmake.rehearsal.config import WorldConfig
 
 
 class Section(BaseModel):
@@ -160,6 +160,12 @@ class Evolve(Section):
     edit_budget_end: int = Field(12, ge=1, description="Most edits of a candidate in the last step.")
     schedule: Literal["linear", "cosine", "constant"] = Field(
         "linear", description="How the edit budget falls from start to end."
+    )
+    rejected_memory: int | None = Field(
+        None,
+        ge=0,
+        description="Rejected candidates of a type, the latest ones, that the teacher is told of and that "
+        "are not gated again; null remembers all since the type's last accept, 0 none.",
     )
     fuzzy_threshold: float = Field(
         88.0, ge=50, le=100, description="Similarity (0-100) from which an anchor that is not exact counts."

@@ -85,6 +85,6 @@ def make_provider(config: Config, role: Role) -> Provider:
 
         return LocalProvider(model.model, config.limits.slots)
     from skillmake.rehearsal.provider import RehearsalProvider
-    from skillmake.rehearsal.world import World
+    from skillmake.rehearsal.world import world_of
 
-    return RehearsalProvider(World(config.rehearsal), role)
+    return RehearsalProvider(world_of(config.rehearsal), role)

@@ -4,10 +4,11 @@ import json
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from skillmake.llm.types import Message
-from skillmake.rehearsal.students import CASE, chance, fill, plain, whole
+from skillmake.rehearsal.students import CASE, SYSTEM, chance, fill, plain, whole
 
 if TYPE_CHECKING:
     from skillmake.rehearsal.world import World
@@ -26,46 +27,66 @@ def judge(world: "World", messages: Sequence[Message], schema: Mapping[str, Any]
     text = whole(messages)
     errs = chance("judge", world.config.seed, messages) < world.config.judge_error
     codes = [code for code in CASE.findall(text) if code in world.units]
-    counts = Counter(codes)
-    defect = wrong = False
-    if codes:
-        unit = world.units[max(reversed(codes), key=lambda code: counts[code])]
-        harmed = any(world.harms(s, unit) for s in world.found(text, "harmful", unit.task_type))
-        defect = harmed or bool((unit.needs or frozenset()) - world.found(text, "useful"))
-        given = GIVEN_LINE.findall(text)
-        wrong = given[-1] != unit.answer if given else defect
     wanted = schema or {"type": "object", "properties": {"defect": {"type": "boolean"}}}
     if not codes and has_calls(text):
         return judge_trace(text, wanted, errs)
-    value = fill(wanted, wanted, lambda name, part: verdict(defect, wrong, errs, name, part))
+    view = seen(world, text, codes, errs)
+    value = fill(wanted, wanted, lambda name, part: verdict(view, name, part))
     if "spans" in value:
         value["spans"] = spans(text, value["spans"][0], set())
     return json.dumps(value)
 
 
-def verdict(defect: bool, wrong: bool, errs: bool, name: str, schema: Mapping[str, Any]) -> Any:
-    """A judge's value for one leaf: the truth where the field asks for it, else the plainest value.
-
-    `defect`: a text is to blame; `wrong`: the answer is wrong; `errs`: the opposite of the truth is told.
+@dataclass(frozen=True)
+class View:
+    """How a judge sees a case: a text is to blame (`defect`), the answer is wrong; if it `errs`, the opposite
+    of both is told. `blame`: the text that is told to be to blame.
     """
+
+    defect: bool
+    wrong: bool
+    blame: str
+    errs: bool
+
+
+def seen(world: "World", text: str, codes: Sequence[str], errs: bool) -> View:
+    """The view of the case that is named most often."""
+    counts = Counter(codes)
+    defect = wrong = False
+    blame = "skill"
+    if codes:
+        unit = world.units[max(reversed(codes), key=lambda code: counts[code])]
+        faults = world.harming(text, unit) | world.lacking(text, unit)
+        defect = bool(faults)
+        if faults and all(world.sentences[fault][1] == SYSTEM for fault in faults):
+            blame = "system"
+        given = GIVEN_LINE.findall(text)
+        wrong = given[-1] != unit.answer if given else defect
+    if errs and world.config.system_rules:
+        blame = "skill" if blame == "system" else "system"
+    return View(defect, wrong, blame, errs)
+
+
+def verdict(view: View, name: str, schema: Mapping[str, Any]) -> Any:
+    """A judge's value for one leaf: the truth where the field asks for it, else the plainest value."""
     if "enum" in schema:
-        return told(schema["enum"], defect != errs, wrong != errs)
+        return told(schema["enum"], view)
     if schema.get("type") != "boolean":
         return plain(schema)
     lower = name.lower()
     if any(word in lower for word in ADHERENCE):
         # Who failed with a good text did not follow it
-        return (defect or not wrong) != errs
+        return (view.defect or not view.wrong) != view.errs
     if any(word in lower for word in BLAME):
-        return defect != errs
-    return (wrong == any(word in lower for word in FAULTS)) != errs
+        return view.defect != view.errs
+    return (view.wrong == any(word in lower for word in FAULTS)) != view.errs
 
 
-def told(values: Sequence[Any], defect: bool, wrong: bool) -> Any:
-    """The value of an enumeration that says defect or lapse, or that there is an error or none."""
-    verdict = "defect" if defect else "lapse"
+def told(values: Sequence[Any], view: View) -> Any:
+    """The value of an enumeration: defect or lapse, an error or none, the text to blame."""
+    verdict = "defect" if view.defect != view.errs else "lapse"
     if verdict in values:
         return verdict
     if "none" in values:
-        return next(value for value in values if (value != "none") == wrong)
-    return values[0]
+        return next(value for value in values if (value != "none") == (view.wrong != view.errs))
+    return view.blame if view.blame in values else values[0]

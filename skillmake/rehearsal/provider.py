@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from skillmake.llm.types import CallFailure, ChatRequest, ChatResponse, Role
-from skillmake.rehearsal import looker, pixels, reading, students
+from skillmake.rehearsal import looker, pixels, reading, students, teacher
 from skillmake.rehearsal.world import World
 
 CHARACTERS_PER_TOKEN = 4
@@ -70,7 +70,7 @@ class RehearsalProvider:
 
     def _text(self, request: ChatRequest) -> tuple[str, str]:
         if self._role == "teacher" and not request.choices:
-            return students.teach(self._world, request.messages, request.schema)
+            return teacher.teach(self._world, request.messages, request.schema)
         if self._role == "judge" and not request.choices:
             return self._world.judge(request.messages, request.schema), "stop"
         option = self._world.answer(request.messages, request.temperature, request.replicate)

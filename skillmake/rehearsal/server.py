@@ -23,10 +23,11 @@ from pydantic import Field, TypeAdapter, ValidationError
 from skillmake.artifacts import Artifact, read_model
 from skillmake.errors import ConfigError, SkillmakeError
 from skillmake.llm.types import Role
+from skillmake.rehearsal.config import WorldConfig
 from skillmake.rehearsal.faults import REFUSALS, Fault, Injector, instead, refusal, spoiled
 from skillmake.rehearsal.features import Feature, Lack, understood
 from skillmake.rehearsal.wire import ApiError, ChatBody, completion, events, parsed, wire_reply
-from skillmake.rehearsal.world import World, WorldConfig
+from skillmake.rehearsal.world import World
 
 LARGEST_REQUEST = 64 * 2**20
 

@@ -1,4 +1,4 @@
-"""How student and teacher of a rehearsal world answer, and what they share with its judge (DESIGN §3).
+"""How the student of a rehearsal world answers, and what it shares with teacher and judge (DESIGN §3).
 
 Each answer is a pure function of the world and the messages. The student reads rules from the system text and
 worked examples from it and from earlier chat turns; a case is known by its code, as in `[case k7f3q]`.
@@ -15,19 +15,20 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from skillmake.llm.types import Message
 
 if TYPE_CHECKING:
-    from skillmake.rehearsal.world import SentenceKind, Unit, World
+    from skillmake.rehearsal.world import Unit, World
 
 T = TypeVar("T")
+SYSTEM = "system prompt"  # the owner of the rules that hold for cases of every type
+CANONICAL = json.JSONEncoder(sort_keys=True).encode
 CASE = re.compile(r"\[case ([a-z0-9]{5})\]")
 TYPE_LINE = re.compile(r"(?im)^\W*task type\W+(.+?)\W*$")
 ANSWER_LINE = re.compile(r"(?im)^\W*(?:answer|assistant|label|a)\W*:\W*(.+)$")
-LISTED = re.compile(r"(?m)^(\d+)\. (?:add|replace|delete|example): ")
 OPTION_LINE = re.compile(r"(?m)^\W*([A-H]|\d)\W+(.+?)\s*$")
 
 
 def chance(*parts: Any) -> float:
     """Uniform number in [0, 1) that follows from the parts alone."""
-    return int.from_bytes(sha256(json.dumps(parts, sort_keys=True).encode()).digest()[:6]) / 2**48
+    return int.from_bytes(sha256(CANONICAL(parts).encode()).digest()[:6]) / 2**48
 
 
 def words(text: str) -> list[str]:
@@ -137,96 +138,6 @@ def answer(world: "World", messages: Sequence[Message], temperature: float, repl
     return unit.answer if right else pick(sorted(wrong), "wrong", world.config.seed, unit.unit_id)
 
 
-def teach(
-    world: "World", messages: Sequence[Message], schema: Mapping[str, Any] | None = None
-) -> tuple[str, str]:
-    """See `World.teach`; returns the text and its finish reason."""
-    from skillmake.rehearsal.habits import TOOL, habits, tool_texts
-
-    edits = proposals(world, messages) or habits(world, messages)
-    if schema is not None and set(schema.get("properties", {})) == set(TOOL):
-        text = json.dumps(tool_texts(world, messages))
-    elif schema is None or "edits" in schema.get("properties", {}):
-        text = json.dumps({"edits": edits})
-    elif "order" in schema.get("properties", {}):
-        text = json.dumps({"order": ranking(world, messages)})
-    else:
-        text = json.dumps(
-            fill(schema, schema, lambda name, part: guidance(world, messages, edits, name, part))
-        )
-    draw = chance("defect", world.config.seed, messages)
-    if draw < world.config.teacher_defect / 2:
-        return text[: len(text) * 2 // 3], "length"
-    if draw < world.config.teacher_defect:
-        return f"Here is my answer:\n{text[:-1]},", "stop"
-    return text, "stop"
-
-
-def ranking(world: "World", messages: Sequence[Message]) -> list[int]:
-    """Numbers of the listed edits in an order that says nothing about their worth."""
-    numbers = [int(number) for number in LISTED.findall(content(messages[0]))]
-    return shuffled(numbers, "rank", world.config.seed, messages)
-
-
-def guidance(
-    world: "World",
-    messages: Sequence[Message],
-    edits: Sequence[Mapping[str, Any]],
-    name: str,
-    schema: Mapping[str, Any],
-) -> Any:
-    """A teacher's value for a leaf: the rules written anew for `skill`, one new sentence for another text."""
-    if schema.get("type") != "string" or "enum" in schema:
-        return plain(schema)
-    new = [str(edit["text"]) for edit in edits]
-    if name != "skill":
-        return "".join(new[:1])
-    shown = re.split(r"(?i)reject", whole(messages))[0]
-    kept = [sentence for sentence in world.sentences if sentence in shown]
-    return "## Rules\n" + "".join(f"- {sentence}\n" for sentence in dict.fromkeys([*kept, *new]))
-
-
-def proposals(world: "World", messages: Sequence[Message]) -> list[dict[str, Any]]:
-    """One to three edits of one new sentence each; none where the request names no task type."""
-    text = whole(messages)
-    task_type = type_of(world, text)
-    if task_type is None:
-        return []
-    cases = [unit for code in dict.fromkeys(CASE.findall(text)) if (unit := world.units.get(code))]
-    edits: list[dict[str, Any]] = []
-    for number in range(1 + int(chance("edits", world.config.seed, messages) * 3)):
-        # Whatever stands in the request is in the skill already or was rejected before
-        known = text + "".join(edit["text"] for edit in edits)
-        sentence = propose(world, task_type, cases, known, (messages, number))
-        if sentence is None:
-            continue
-        needy = [unit for unit in cases if sentence in (unit.needs or ())]
-        support = needy or cases[:2]
-        edits.append(
-            {
-                "op": "add",
-                "anchor": "",
-                "section": "Rules",
-                "text": sentence,
-                "answer": "",
-                "reason": "Seen in " + (", ".join(unit.unit_id for unit in support) or "no case of the pack"),
-                "support": [qid for unit in support for qid in question_ids(unit, text)],
-            }
-        )
-    return edits
-
-
-def propose(world: "World", task_type: str, cases: "Sequence[Unit]", known: str, key: Any) -> str | None:
-    """A sentence of the type that is not in `known`; useful ones by preference what failing cases need."""
-    kinds: tuple[SentenceKind, ...] = ("useful", "harmful", "useless")
-    config = world.config
-    draw = chance("kind", config.seed, key)
-    kind = kinds[int(draw >= config.useful_share) + int(draw >= config.useful_share + config.harmful_share)]
-    pool = world.pool(task_type, kind, known) or world.pool(task_type, "useless", known)
-    needed = [rule for unit in cases for rule in sorted(unit.needs or ()) if rule in pool]
-    return pick(needed or pool, "sentence", config.seed, key) if pool else None
-
-
 def type_of(world: "World", text: str) -> str | None:
     """The task type of most cases in the text, else the one on its `Task type:` line."""
     counts = Counter(world.units[code].task_type for code in CASE.findall(text) if code in world.units)
@@ -234,12 +145,6 @@ def type_of(world: "World", text: str) -> str | None:
         return min(counts, key=lambda name: (-counts[name], name))
     names = {task_type.name for task_type in world.types}
     return next((name for line in TYPE_LINE.findall(text) if (name := line.lower()) in names), None)
-
-
-def question_ids(unit: "Unit", text: str) -> list[str]:
-    """Ids of the unit's questions that the text names, else of all."""
-    ids = [str(question["question_id"]) for question in unit.questions]
-    return [qid for qid in ids if qid in text] or ids
 
 
 def plain(schema: Mapping[str, Any]) -> Any:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from skillmake.rehearsal.habits import LEFT_OUT, SKILL
-from skillmake.rehearsal.judge import verdict
+from skillmake.rehearsal.judge import View, verdict
 from skillmake.rehearsal.reading import stems
 from skillmake.rehearsal.students import fill
 
@@ -44,6 +44,7 @@ def judge_trace(text: str, schema: Mapping[str, Any], errs: bool) -> str:
     wrong = WRONG in text
     flaws = left_out(text) if wrong else []
     is_defect = bool(flaws) or any(sentence not in text for sentence in SKILL["useful"])
+    view = View(is_defect, wrong, "skill", errs)
     known: dict[str, Any] = {"why": "", "blame": "skill", "tool": ""}
     if flaws and {"spans", "verdict"} & set(schema.get("properties", {})):
         lost = ", ".join(flaws[0].words)
@@ -51,7 +52,7 @@ def judge_trace(text: str, schema: Mapping[str, Any], errs: bool) -> str:
         known = {"why": why, "blame": "tool", "tool": flaws[0].tool}
 
     def leaf(name: str, part: Mapping[str, Any]) -> Any:
-        return known[name] if name in known else verdict(is_defect, wrong, errs, name, part)
+        return known[name] if name in known else verdict(view, name, part)
 
     value = fill(schema, schema, leaf)
     if "spans" in value:

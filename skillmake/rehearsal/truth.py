@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from skillmake.rehearsal.world import World, WorldConfig
+from skillmake.rehearsal.config import WorldConfig
+from skillmake.rehearsal.world import World
 from skillmake.texts import Texts
 
 
@@ -18,6 +19,6 @@ def add_truth(
 
 
 def true_accuracy(world: World, texts: Texts) -> float:
-    """True accuracy of the texts' skills over all units of the world."""
+    """True accuracy of skills and system prompt over all units of the world."""
     skills = {task_type.name: texts.skill(task_type.name) for task_type in world.types}
-    return round(world.true_accuracy(skills).overall, 6)
+    return round(world.true_accuracy(skills, system=texts.system).overall, 6)

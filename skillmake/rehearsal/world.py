@@ -8,15 +8,14 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, Literal, Self
-
-from pydantic import Field, model_validator
+from functools import cache, cached_property
+from typing import Any, Literal
 
 from skillmake.artifacts import Artifact, digest
 from skillmake.llm.types import Message
-from skillmake.rehearsal import judge, students
-from skillmake.rehearsal.students import chance, pick, shuffled, words
+from skillmake.rehearsal import judge, students, teacher
+from skillmake.rehearsal.config import WorldConfig
+from skillmake.rehearsal.students import SYSTEM, chance, pick, shuffled, words
 
 WORLD_FORMAT = 1  # raise it when the same configuration makes another world: cached answers must not survive
 HARMFUL_POOL, USELESS_POOL = 60, 300
@@ -48,44 +47,6 @@ SECOND_WORDING = (
     "[case {code}] Find the place for this {noun}: {traits}, received on {day} from {person} in {town}.",
 )
 SENTENCE = re.compile(r"(?=(When the [^.]*\.))")
-
-
-class WorldConfig(Artifact):
-    """Everything a rehearsal world follows from."""
-
-    seed: int = Field(1, ge=0, lt=2**31, description="another seed is another world of the same kind")
-    types: int = Field(12, ge=1, le=200, description="number of task types")
-    units_per_type: int = Field(60, ge=1, le=5000, description="units of each task type")
-    pair_share: float = Field(0.1, ge=0, le=1, description="share of units that are twin pairs")
-    rules_per_type: int = Field(8, ge=1, le=30, description="latent rules of each task type")
-    rules_per_unit_max: int = Field(3, ge=1, le=10, description="most rules that one unit needs")
-    options: int = Field(4, ge=2, le=8, description="answer options of each question")
-    base_accuracy: float = Field(0.45, ge=0, le=1, description="share of units right with the seed skill")
-    skill_gain: float = Field(
-        0.5, ge=0, le=1, description="share of units that turn right once all rules are known; the rest never"
-    )
-    harmful_share: float = Field(0.2, ge=0, le=1, description="share of the teacher's edits that harm")
-    useless_share: float = Field(0.65, ge=0, le=1, description="share of the teacher's edits without effect")
-    useful_share: float = Field(
-        0.15, ge=0, le=1, description="share of the teacher's edits that teach a rule"
-    )
-    harm_rate: float = Field(0.15, ge=0, le=1, description="share of units one harmful sentence turns wrong")
-    churn: float = Field(
-        0.05, ge=0, le=0.5, description="share of units whose outcome differs between any two skill texts"
-    )
-    noise: float = Field(0.1, ge=0, le=1, description="chance that a draw at temperature > 0 is flipped")
-    judge_error: float = Field(0.0, ge=0, le=1, description="share of judge answers that invert the truth")
-    teacher_defect: float = Field(0.0, ge=0, le=1, description="share of teacher answers cut or not JSON")
-
-    @model_validator(mode="after")
-    def _consistent(self) -> Self:
-        if self.rules_per_unit_max > self.rules_per_type:
-            raise ValueError("rules_per_unit_max must not exceed rules_per_type")
-        if self.base_accuracy + self.skill_gain > 1 + 1e-9:
-            raise ValueError("base_accuracy + skill_gain must not exceed 1")
-        if abs(self.harmful_share + self.useless_share + self.useful_share - 1) > 1e-9:
-            raise ValueError("harmful_share + useless_share + useful_share must be 1")
-        return self
 
 
 class TrueAccuracy(Artifact):
@@ -126,27 +87,33 @@ class World:
 
     @cached_property
     def types(self) -> tuple[TaskType, ...]:
-        return tuple(
-            _task_type(self.config.seed, self.config.rules_per_type, i) for i in range(self.config.types)
-        )
+        return tuple(_task_type(self.config, index) for index in range(self.config.types))
+
+    @cached_property
+    def owners(self) -> dict[str, TaskType]:
+        """Whose texts the sentences belong into: the task types by name, and the system prompt."""
+        sentences = _sentences(self.config, -1, "case", self.config.system_rules)
+        system = [TaskType(SYSTEM, "case", sentences)] if self.config.system_rules else []
+        return {owner.name: owner for owner in [*self.types, *system]}
 
     @cached_property
     def units(self) -> dict[str, Unit]:
         """Unit by case code, in order of unit id within each type."""
         taken: set[str] = set()
+        system = self.owners.get(SYSTEM)
         return {
             unit.code: unit
             for task_type in self.types
-            for unit in _units_of_type(self.config, self.digest, task_type, taken)
+            for unit in _units_of_type(self.config, self.digest, task_type, system, taken)
         }
 
     @cached_property
     def sentences(self) -> dict[str, tuple[SentenceKind, str]]:
-        """Kind and task type of every sentence of the world."""
+        """Kind and owner of every sentence of the world."""
         return {
-            text: (kind, task_type.name)
-            for task_type in self.types
-            for kind, texts in task_type.sentences.items()
+            text: (kind, owner.name)
+            for owner in self.owners.values()
+            for kind, texts in owner.sentences.items()
             for text in texts
         }
 
@@ -154,18 +121,17 @@ class World:
         """All questions in the JSONL question format (SPEC §2); `answer` is the text of an option."""
         return deepcopy([question for unit in self.units.values() for question in unit.questions])
 
-    def found(self, text: str, kind: SentenceKind, task_type: str | None = None) -> frozenset[str]:
-        """Sentences of a kind that `text` contains word for word, of one task type or of any."""
+    def found(self, text: str, kind: SentenceKind, owner: str | None = None) -> frozenset[str]:
+        """Sentences of a kind that `text` contains word for word, of one owner or of any."""
         return frozenset(
             sentence
             for sentence in SENTENCE.findall(text)
-            if (entry := self.sentences.get(sentence)) and entry[0] == kind and task_type in (None, entry[1])
+            if (entry := self.sentences.get(sentence)) and entry[0] == kind and owner in (None, entry[1])
         )
 
-    def pool(self, task_type: str, kind: SentenceKind, known: str) -> list[str]:
-        """Sentences of a type and kind that `known` does not contain, in a fixed order."""
-        own = next(t for t in self.types if t.name == task_type).sentences[kind]
-        return [sentence for sentence in own if sentence not in known]
+    def pool(self, owner: str, kind: SentenceKind, known: str) -> list[str]:
+        """Sentences of an owner and kind that `known` does not contain, in a fixed order."""
+        return [sentence for sentence in self.owners[owner].sentences[kind] if sentence not in known]
 
     def useful_count(self, text: str, task_type: str | None = None) -> int:
         return len(self.found(text, "useful", task_type))
@@ -176,26 +142,38 @@ class World:
     def useless_count(self, text: str, task_type: str | None = None) -> int:
         return len(self.found(text, "useless", task_type))
 
+    def harming(self, text: str, unit: Unit) -> frozenset[str]:
+        """Sentences in `text` that turn this unit wrong."""
+        harmful = self.found(text, "harmful", unit.task_type) | self.found(text, "harmful", SYSTEM)
+        return frozenset(sentence for sentence in harmful if self.harms(sentence, unit))
+
+    def lacking(self, text: str, unit: Unit) -> frozenset[str]:
+        """Rules that this unit needs and `text` does not hold; none where no text helps."""
+        return (unit.needs or frozenset()) - self.found(text, "useful")
+
     def harms(self, sentence: str, unit: Unit) -> bool:
-        """Whether a harmful sentence of the unit's type turns this unit wrong."""
+        """Whether a harmful sentence of the unit's type or of the system prompt turns this unit wrong."""
         return chance("harm", self.config.seed, sentence, unit.unit_id) < self.config.harm_rate
 
     def is_right(self, unit: Unit, text: str, taught: Iterable[str] = ()) -> bool:
         """Truth without churn and noise, for a skill text and the rules that worked examples taught."""
-        known = self.found(text, "useful") | set(taught)
-        harmed = any(self.harms(s, unit) for s in self.found(text, "harmful", unit.task_type))
-        return unit.needs is not None and unit.needs <= known and not harmed
+        known = self.lacking(text, unit) <= set(taught)
+        return unit.needs is not None and known and not self.harming(text, unit)
 
     def true_accuracy(
-        self, skills: Mapping[str, str], examples: Mapping[str, Sequence[Message]] | None = None
+        self,
+        skills: Mapping[str, str],
+        examples: Mapping[str, Sequence[Message]] | None = None,
+        system: str = "",
     ) -> TrueAccuracy:
         """True accuracy of skill texts by task type; a type without a text counts as an empty one.
 
         Worked examples count where they stand in the text and where `examples` gives them as chat turns.
+        `system`: the system prompt, which is read before each skill.
         """
         shares = {}
         for name in [task_type.name for task_type in self.types]:
-            text, turns = skills.get(name, ""), (examples or {}).get(name, ())
+            text, turns = f"{system}\n{skills.get(name, '')}", (examples or {}).get(name, ())
             taught = students.taught_by_text(self, text) | students.taught_by_turns(self, turns)
             right = [
                 self.is_right(unit, text, taught) for unit in self.units.values() if unit.task_type == name
@@ -212,41 +190,60 @@ class World:
 
         With a schema without `edits` its `skill` is a whole text and its other texts are one sentence.
         """
-        return students.teach(self, messages, schema)[0]
+        return teacher.teach(self, messages, schema)[0]
 
     def judge(self, messages: Sequence[Message], schema: Mapping[str, Any] | None = None) -> str:
         """A JSON answer of the schema's shape by the truth, inverted by `judge_error`."""
         return judge.judge(self, messages, schema)
 
 
-def _task_type(seed: int, rules: int, index: int) -> TaskType:
+@cache
+def world_of(config: WorldConfig) -> World:
+    """The one world of a configuration in this process: its units are made once."""
+    return World(config)
+
+
+def _task_type(config: WorldConfig, index: int) -> TaskType:
     name, noun = DOMAINS[index % len(DOMAINS)].split(":")
     if round_ := index // len(DOMAINS):
         name, noun = f"{name} {round_ + 1}", f"{noun} of series {round_ + 1}"
-    conditions = shuffled(CONDITIONS, "conditions", seed, index)
-    choices = shuffled([f"{a} {t}" for a in ADJECTIVES for t in THINGS], "choices", seed, index)
+    return TaskType(name, noun, _sentences(config, index, noun, config.rules_per_type))
+
+
+def _sentences(config: WorldConfig, index: int, noun: str, rules: int) -> dict[SentenceKind, Sequence[str]]:
+    conditions = shuffled(CONDITIONS, "conditions", config.seed, index)
+    choices = shuffled([f"{a} {t}" for a in ADJECTIVES for t in THINGS], "choices", config.seed, index)
     # Counted up together, 30 conditions and 12 x 11 choices repeat only after lcm(30, 132) = 660 sentences
     texts = [
         f"When the {noun} is {conditions[i % len(conditions)]}, choose the {choices[i % len(choices)]}."
         for i in range(rules + HARMFUL_POOL + USELESS_POOL)
     ]
-    useful, harmful, useless = texts[:rules], texts[rules:-USELESS_POOL], texts[-USELESS_POOL:]
-    return TaskType(name, noun, {"useful": useful, "harmful": harmful, "useless": useless})
+    harmful, useless = texts[rules:-USELESS_POOL], texts[-USELESS_POOL:]
+    return {
+        "useful": texts[:rules],
+        "harmful": harmful[: config.bad_ideas],
+        "useless": useless[: config.bad_ideas],
+    }
 
 
-def _units_of_type(config: WorldConfig, world: str, task_type: TaskType, taken: set[str]) -> Iterator[Unit]:
+def _units_of_type(
+    config: WorldConfig, world: str, task_type: TaskType, system: TaskType | None, taken: set[str]
+) -> Iterator[Unit]:
     """Units of a type in order of id, with case codes that are not `taken`; adds its own to that set."""
     ids = [f"{task_type.name.replace(' ', '-')}-{i:04d}" for i in range(config.units_per_type)]
     # Shares are met exactly and not drawn, so that a small world too has the accuracy it was configured for
     by_need = shuffled(ids, "need", config.seed)
     free = set(by_need[: round(config.base_accuracy * len(ids))])
     hopeless = set(by_need[round((config.base_accuracy + config.skill_gain) * len(ids)) :])
+    in_need = [unit_id for unit_id in by_need if unit_id not in free | hopeless]
+    of_system = set(in_need[: round(config.system_share * len(in_need))]) if system else set()
     pairs = set(shuffled(ids, "pairs", config.seed)[: round(config.pair_share * len(ids))])
     position = 0
     for unit_id in ids:
         count = 1 + int(chance("rules", config.seed, unit_id) * config.rules_per_unit_max)
         count = 0 if unit_id in free else count
-        needs = shuffled(task_type.sentences["useful"], "needs", config.seed, unit_id)[:count]
+        owner, count = (system, 1) if system and unit_id in of_system else (task_type, count)
+        needs = shuffled(owner.sentences["useful"], "needs", config.seed, unit_id)[:count]
         code = next(c for salt in range(10**6) if (c := _code(config.seed, unit_id, salt)) not in taken)
         taken.add(code)
         case = {"code": code, "noun": task_type.noun, "traits": _traits(needs, config.seed, unit_id)}

@@ -176,5 +176,6 @@ def _probation_ends(record: RunRecord) -> dict[tuple[int, int, str], str]:
 def _true_gain(world: World, texts: Texts, gate: GateResult) -> float:
     task_type = gate.task_type
     sides = (texts.skill(task_type), gate.candidate.text)
-    before, after = (world.true_accuracy({task_type: text}).types[task_type] for text in sides)
+    system = texts.system
+    before, after = (world.true_accuracy({task_type: s}, system=system).types[task_type] for s in sides)
     return round(after - before, 6)

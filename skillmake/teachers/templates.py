@@ -1,6 +1,6 @@
 """Prompt templates: Jinja2 files in which an unknown name is an error."""
 
-from functools import cached_property
+from functools import cache
 from pathlib import Path
 from traceback import extract_tb
 from typing import TYPE_CHECKING, Any
@@ -17,25 +17,12 @@ class Templates:
     def __init__(self, root: Path) -> None:
         self._root = root
 
-    @cached_property
-    def _environment(self) -> "Environment":
-        from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
-        return Environment(
-            loader=FileSystemLoader(self._root),
-            undefined=StrictUndefined,
-            trim_blocks=True,
-            lstrip_blocks=True,
-            keep_trailing_newline=True,
-            autoescape=False,
-        )
-
     def render(self, name: str, /, **values: Any) -> str:
         from jinja2.exceptions import TemplateError, TemplateNotFound
 
         path = self._root / name
         try:
-            return self._environment.get_template(name).render(**values)
+            return _environment(self._root, self._root.resolve()).get_template(name).render(**values)
         except TemplateNotFound as error:
             missing = self._root / (error.name or name)
             raise DataError(f"{missing.as_posix()}: no such prompt template") from None
@@ -49,3 +36,18 @@ class Templates:
             raise DataError(
                 f"{place}: {error}", "see the template beside it for the names there are"
             ) from None
+
+
+@cache
+def _environment(root: Path, _: Path) -> "Environment":
+    """Compiles each template once; the second path tells relative roots of different folders apart."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    return Environment(
+        loader=FileSystemLoader(root),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        autoescape=False,
+    )

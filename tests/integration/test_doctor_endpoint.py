@@ -13,8 +13,9 @@ from skillmake.config.load import overlay, parse_config
 from skillmake.doctor.lines import Line
 from skillmake.doctor.models import model_lines
 from skillmake.llm.local import model_path
+from skillmake.rehearsal.config import WorldConfig
 from skillmake.rehearsal.server import ServerConfig, serve
-from skillmake.rehearsal.world import World, WorldConfig
+from skillmake.rehearsal.world import World
 
 KEY = "sk-very-secret"
 STUDENT = f"rehearsal-student@{World(WorldConfig()).digest}"

@@ -1,10 +1,16 @@
-"""Training by judges in the real DAG: bad ones stop it before anything is edited, fair ones improve it."""
+"""Training by judges in the real DAG: bad ones stop it before anything is edited, fair ones improve it.
+
+The benchmarks' run in one process leaves the same artefacts.
+"""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from benchmarks.in_process import Run, workshop
+from skillmake.memo import payload_digest
 from tests.integration.conftest import Project
 
 pytestmark = pytest.mark.dag
@@ -27,3 +33,10 @@ def test_bad_judges_stop_the_training_and_better_ones_go_on(project: Callable[[s
     assert metrics["rehearsal"]["true_accuracy"]["gain"] > 0
     log = (run.root / "runs/tiny/log/e01.s001.diagnose.log").read_text()
     assert '"cost":0.0' in log
+
+    with workshop() as memory:
+        same = Run(run.values(), memory)
+        same.train()
+        assert len(same.made) > 30
+        for path in sorted(same.made):
+            assert payload_digest(Path(path)) == payload_digest(run.root / path), path

@@ -22,8 +22,8 @@ from skillmake.config.models import Config
 from skillmake.errors import EndpointError
 from skillmake.llm.factory import make_client
 from skillmake.questions import Question, dump_questions
+from skillmake.rehearsal.config import WorldConfig
 from skillmake.rehearsal.server import ServerConfig, serve
-from skillmake.rehearsal.world import WorldConfig
 from skillmake.texts import Texts, Version
 from skillmake.windows import Window
 from tests.clips import make_clip, real_clip

@@ -19,9 +19,10 @@ import openai
 import pytest
 
 from skillmake.errors import ConfigError
+from skillmake.rehearsal.config import WorldConfig
 from skillmake.rehearsal.faults import Fault
 from skillmake.rehearsal.server import ServerConfig, main, serve
-from skillmake.rehearsal.world import World, WorldConfig
+from skillmake.rehearsal.world import World
 
 WORLD = WorldConfig(types=1, units_per_type=20, churn=0, noise=0)
 Faults = Callable[..., None]

@@ -13,9 +13,10 @@ import yaml
 
 from skillmake.agent.loop import Prediction
 from skillmake.config.load import overlay
+from skillmake.rehearsal.config import WorldConfig
 from skillmake.rehearsal.habits import DOUBT, KEEP_ALL, TOOL
 from skillmake.rehearsal.server import ServerConfig, serve
-from skillmake.rehearsal.world import World, WorldConfig
+from skillmake.rehearsal.world import World
 from skillmake.rollout import Rollout
 from tests.films import write_films
 from tests.integration.conftest import ROOT, Project

@@ -21,10 +21,11 @@ from skillmake.llm.client import Client
 from skillmake.llm.cost import Caps, Meter, Price, Spent
 from skillmake.llm.openai_provider import OpenAIProvider, without_key
 from skillmake.llm.types import ChatRequest
+from skillmake.rehearsal.config import WorldConfig
 from skillmake.rehearsal.faults import Fault
 from skillmake.rehearsal.provider import RehearsalProvider
 from skillmake.rehearsal.server import ServerConfig, serve
-from skillmake.rehearsal.world import World, WorldConfig
+from skillmake.rehearsal.world import World
 from skillmake.workspace import STARTED
 
 WORLD = WorldConfig(types=1, units_per_type=12, pair_share=0.0)

@@ -20,9 +20,10 @@ from skillmake.llm.client import Client
 from skillmake.llm.cost import Caps, Meter
 from skillmake.llm.types import CallFailure, ChatRequest, ChatResponse
 from skillmake.packs import Case, Diagnosis, Pack
+from skillmake.rehearsal.config import WorldConfig
 from skillmake.rehearsal.faults import spoiled
 from skillmake.rehearsal.provider import RehearsalProvider
-from skillmake.rehearsal.world import World, WorldConfig
+from skillmake.rehearsal.world import World
 from skillmake.state import Best, RejectedEdit, State
 from skillmake.teachers.llm import LlmTeacher
 from skillmake.teachers.templates import Templates
@@ -186,6 +187,10 @@ def test_an_assignment_has_the_types_own_skill_pack_and_rejected_edits() -> None
     found = Diagnosis(method="rules", skill=packs, system=Pack(), tools={}, soft={}, degraded=0)
     one = assign("alpha", texts, found, state, 3, (1, 2))
     assert one == Assignment("alpha", "a", PACK, (rejection(KIND),), 3, (1, 2, "alpha"))
+    many = tuple(rejection(*[KIND] * k) for k in range(3))
+    state = state.model_copy(update={"rejected": {"alpha": many}})
+    for memory, told in ((None, many), (5, many), (2, many[1:]), (0, ())):
+        assert assign("alpha", texts, found, state, 3, (1, 2), memory).rejected == told
     none = assign("gamma", texts, found, state, 3, (1, 2))
     assert (none.skill, none.pack, none.rejected) == ("c", Pack(), ())
 

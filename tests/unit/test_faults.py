@@ -33,8 +33,9 @@ from skillmake.llm.openai_provider import OpenAIProvider, address
 from skillmake.llm.types import CallFailure, Role
 from skillmake.packs import Pack
 from skillmake.questions import Question
+from skillmake.rehearsal.config import WorldConfig
 from skillmake.rehearsal.server import ServerConfig, serve
-from skillmake.rehearsal.world import World, WorldConfig
+from skillmake.rehearsal.world import World
 from skillmake.settle import settle
 from skillmake.state import Best, State
 from skillmake.structured import Asker

@@ -20,8 +20,9 @@ from skillmake.llm.client import Client
 from skillmake.llm.cost import Caps, Meter
 from skillmake.llm.types import CallFailure, ChatRequest, ChatResponse, Provider
 from skillmake.questions import Question
+from skillmake.rehearsal.config import WorldConfig
 from skillmake.rehearsal.provider import RehearsalProvider
-from skillmake.rehearsal.world import World, WorldConfig
+from skillmake.rehearsal.world import World
 from skillmake.settle import GateResult, carry
 from skillmake.state import Best, State, observe
 from skillmake.texts import Texts, Version

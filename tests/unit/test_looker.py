@@ -18,9 +18,10 @@ from skillmake.llm.openai_provider import OpenAIProvider
 from skillmake.llm.types import Provider
 from skillmake.questions import Question
 from skillmake.rehearsal import habits, looker
+from skillmake.rehearsal.config import WorldConfig
 from skillmake.rehearsal.provider import RehearsalProvider
 from skillmake.rehearsal.server import ServerConfig, serve
-from skillmake.rehearsal.world import World, WorldConfig
+from skillmake.rehearsal.world import World
 from skillmake.texts import Texts
 from skillmake.windows import Caption, tree_from_captions
 from tests.scripted import SKILL, texts

@@ -8,9 +8,10 @@ import pytest
 from PIL import Image
 
 from skillmake.llm.types import CallFailure, ChatRequest
+from skillmake.rehearsal.config import WorldConfig
 from skillmake.rehearsal.pixels import COLOURS, TOKENS, BadPicture, described, main_colour
 from skillmake.rehearsal.provider import RehearsalProvider
-from skillmake.rehearsal.world import World, WorldConfig
+from skillmake.rehearsal.world import World
 
 WORLD = World(WorldConfig(types=1, units_per_type=12))
 

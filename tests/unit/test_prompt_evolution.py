@@ -18,9 +18,10 @@ from skillmake.llm.cost import Caps, Meter
 from skillmake.llm.types import ChatRequest, ChatResponse, Provider
 from skillmake.packs import Case, Pack
 from skillmake.prompt_evolution import PromptCandidate, changed_lines, evolve_prompt
+from skillmake.rehearsal.config import WorldConfig
 from skillmake.rehearsal.habits import KEEP_ALL
 from skillmake.rehearsal.provider import RehearsalProvider
-from skillmake.rehearsal.world import World, WorldConfig
+from skillmake.rehearsal.world import World
 from skillmake.structured import Asker
 from skillmake.teachers.exemplar import ExemplarTeacher
 from skillmake.teachers.llm import LlmTeacher

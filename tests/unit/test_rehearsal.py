@@ -10,8 +10,9 @@ from pydantic import ValidationError
 
 from skillmake.llm.types import ChatRequest, Message
 from skillmake.questions import parse_questions
+from skillmake.rehearsal.config import WorldConfig
 from skillmake.rehearsal.provider import RehearsalProvider
-from skillmake.rehearsal.world import Unit, World, WorldConfig
+from skillmake.rehearsal.world import Unit, World
 
 # 20 units a type: 9 need nothing, 10 need rules, 1 is beyond help; 4 are pairs, so 24 questions
 QUIET = WorldConfig(

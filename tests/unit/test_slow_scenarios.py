@@ -84,20 +84,20 @@ def test_without_judges_the_evidence_that_was_read_makes_the_soft_score() -> Non
 
 
 # --- 3.-5. probations, best ---
-def accepted(action: Action, edit: str, path: str = ALPHA) -> GateResult:
+def accepted(action: Action, edit: str, path: str = ALPHA, task_type: str = "alpha") -> GateResult:
     numbers = GateNumbers(wins=5, losses=1, n=20, e=2.857143, delta=0.2)
     tried = Candidate(
-        task_type="alpha",
+        task_type=task_type,
         path=path,
         status="proposed",
         parent="p",
-        text=f"alpha with {edit}",
+        text=f"{task_type} with {edit}",
         reports=(EditReport(edit=Edit(op="add", text=edit), status="applied"),),
         budget=4,
     )
     stop: Any = {"accept": "confirmed", "reject": "exhausted"}.get(action, "provisional")
     decision = Decision(action=action, stop_reason=stop, numbers=numbers, **ASKED)
-    return GateResult(task_type="alpha", candidate=tried, decision=decision)
+    return GateResult(task_type=task_type, candidate=tried, decision=decision)
 
 
 def slow_end(before: State, texts: Texts, right: str, slow: Slow = SLOW) -> tuple[State, Texts, list[str]]:
@@ -126,6 +126,23 @@ def test_a_rollback_takes_back_all_that_was_accepted_during_the_probation() -> N
     assert after.correctness == snapshot("++++++")
     (entry,) = after.rejected["alpha"]
     assert [edit.text for edit in entry.edits] == ["edit 1", "edit 2", "edit 3"]
+
+
+def test_a_rollback_leaves_what_other_types_have_learned_meanwhile() -> None:
+    """Of two types on probation alpha falls from six right to none, and beta rises from none to three."""
+    of = [*units(6), *units(3, "beta", "b")]
+    known = {**snapshot("++++++"), **snapshot("---", "b")}
+    now, texts = state(correctness=known, step=0), TEXTS
+    for step, path in enumerate((ALPHA, BETA), 1):
+        gated = accepted("accept_provisional", "an edit", path, path.split("/")[0])
+        now, texts = settle(now, texts, [gated], of, step)
+    r = validate(texts, [*rows("------"), *rows("+++", "b")], of)
+    now, back, found = settle_probations(write_back(now, r, of), texts, r, of, SLOW, 2)
+    assert [(one.path, one.outcome) for one in found] == [(ALPHA, "rolled_back"), (BETA, "confirmed")]
+    assert back.skills.files == {ALPHA: "new alpha", BETA: "beta with an edit"}
+    assert [name for name, seen in now.correctness.items() if seen.call == "R"] == ["b00", "b01", "b02"]
+    assert all(seen.right for seen in now.correctness.values())
+    assert (now.cooldowns, list(now.rejected), now.probations) == ({"alpha": 2}, ["alpha"], {})
 
 
 def test_a_confirmed_probation_keeps_all_that_was_accepted_during_it() -> None:
