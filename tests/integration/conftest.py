@@ -70,6 +70,21 @@ class Project:
         assert (done.returncode == 0) is ok, done.stdout[-6000:]
         return done.stdout
 
+    def versioned(self) -> None:
+        """Put the project under git and DVC, with the ignore files of this one, and commit it."""
+        for name in (".gitignore", ".dvcignore"):
+            shutil.copy(ROOT / name, self.root / name)
+        self.run("git", "init", "-q")
+        for name, value in (("user.name", "t"), ("user.email", "t@example.org")):
+            self.run("git", "config", name, value)
+        self.run("dvc", "init", "-q")
+        self.run("dvc", "config", "core.analytics", "false")
+        self.commit("start")
+
+    def commit(self, message: str) -> None:
+        self.run("git", "add", ".")
+        self.run("git", "commit", "-q", "-m", message)
+
     def train(self, *more: str, cores: int = 2, ok: bool = True) -> str:
         return self.run("snakemake", "--cores", str(cores), *more, ok=ok)
 
