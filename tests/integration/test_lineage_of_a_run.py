@@ -45,6 +45,15 @@ def test_a_run_explains_itself_and_a_changed_byte_is_named(project: Callable[[st
     assert all(len(tables[name]) for name in ROWS)
     assert list(tables["llm_calls"]["key"][~tables["llm_calls"]["cached"]]) == work.paid()
     assert tables["shadow_gate"]["true_gain"].notna().all()
+    said = {line: work.run("bash", "-c", line) for line in commands("docs/cli.md")}
+    assert said["skillmake watch"].startswith("run main  finished after ")
+    assert ", valid\n" in said["skillmake skills check data/triage/skills"]
+    delivered, exported = work.root / "skills", work.root / "build/delivered"
+    assert [p.relative_to(exported) for p in sorted(exported.rglob("*.md"))] == (
+        [p.relative_to(delivered) for p in sorted(delivered.glob("*/SKILL.md"))]
+    )
+    for path in delivered.glob("*/SKILL.md"):
+        assert (exported / path.relative_to(delivered)).read_bytes() == path.read_bytes()
     assert work.artefacts() == before, "explaining a run changes nothing"
 
     path = work.root / "runs" / "main" / "e01" / "s001" / "rollout.json"

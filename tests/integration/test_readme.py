@@ -28,6 +28,8 @@ ELSEWHERE = {
     "skillmake blame skills/intent/SKILL.md": "test_lineage_of_a_run",
     "skillmake diff seed best": "test_lineage_of_a_run",
     "skillmake tables main": "test_lineage_of_a_run",
+    "skillmake doctor": "test_lineage_of_a_run",
+    "skillmake watch": "test_lineage_of_a_run",
     "dvc repro": "test_dvc",
     "dvc exp run -S gate.n_max=20": "test_dvc",
     "dvc exp show": "test_dvc",
@@ -37,8 +39,8 @@ ELSEWHERE = {
 HERE = {f"skillmake {name}" for name in ("params", "import", "check", "plan", "aa-test")}
 
 
-def commands() -> list[str]:
-    blocks = re.findall(r"```bash\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+def commands(document: str = "README.md") -> list[str]:
+    blocks = re.findall(r"```bash\n(.*?)```", (ROOT / document).read_text(), re.DOTALL)
     lines = [line.split("#")[0].strip() for block in blocks for line in block.splitlines()]
     return [line for line in lines if line]
 
