@@ -36,7 +36,7 @@ KINDS = ("Snakemake", "a rule", "both", "all")
 MOMENTS = {"start-up": 4, "jobs": 4, "checkpoint": 1, "end": 1}  # how often each is drawn
 AT = {"checkpoint": ("runs/*/e*/plan.json",), "end": ("runs/*/final_test.json", "skills", "metrics.json")}
 LONGEST = 8  # jobs of a start at most
-LATENCY_S = 0.02
+LATENCY_S = 0.1
 
 
 @dataclass
@@ -49,6 +49,7 @@ class Tally:
     differing: int = 0
     paid_twice: int = 0
     manual: int = 0
+    other_calls: int = 0
     answers: int = 0
     distinct: int = 0
 
@@ -163,7 +164,7 @@ def campaign(kills: int, cores: int, seed: int, place: Path) -> Tally:
         tally.answers += stats["keys_paid"] + stats["paid_again"]
         tally.distinct += stats["keys_paid"]
         print(f"{cores} cores, run {tally.runs}: {tally.kills} kills, {wrong}, {stats}", file=sys.stderr)
-        assert stats["keys_paid"] == alone["keys_paid"]
+        tally.other_calls += abs(stats["keys_paid"] - alone["keys_paid"])
     return tally
 
 
@@ -177,6 +178,7 @@ def report(tallies: dict[int, Tally], seed: int, seconds: float) -> str:
         ("**files that differ** from the run left alone", lambda t: t.differing),
         ("**stored answers paid again**", lambda t: t.paid_twice),
         ("**manual steps needed**", lambda t: t.manual),
+        ("**requests more or fewer** than those of the run left alone", lambda t: t.other_calls),
         ("answers of the endpoint", lambda t: t.answers),
         ("… to different requests", lambda t: t.distinct),
         ("… that a killed process did not live to store", lambda t: t.answers - t.distinct),
