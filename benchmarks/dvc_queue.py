@@ -1,40 +1,31 @@
-"""Experiments in DVC's queue with two workers: what is paid is the union of their calls and not the sum.
+"""Experiments from the queue, apart and in the workspace: paid is the union of their calls, not the sum.
 
     python -m benchmarks.dvc_queue > benchmarks/dvc_queue.md
 
 A tiny known-truth world over HTTP, so that the endpoint counts what it answers. From a trained project, four
-experiments with other values of gate.n_max are queued and run by two workers side by side.
+experiments are queued and run by two workers side by side, then one with `--temp` and one in the workspace: a
+longer ladder, with several values of what a candidate must show on it.
 """
 
 import json
 import subprocess
-import sys
 import tarfile
 import tempfile
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 from urllib.request import urlopen
 
 from skillmake.config.load import overlay
 from skillmake.packing import PACK
 from skillmake.rehearsal.server import ServerConfig, serve
 from skillmake.rehearsal.world import WorldConfig
+from skillmake.runs import objects
 from tests.integration.conftest import Project
 
-N_MAX = (16, 24, 32, 40)
+N_MAX = 40
+QUEUED, APART, HERE = (1.1, 1.5, 2.0, 3.0), 1.3, 2.5  # values of gate.e_provisional
 WORKERS = 2
 WORLD = {"types": 2, "units_per_type": 60, "rules_per_type": 4, "rules_per_unit_max": 1}
-
-
-@dataclass(frozen=True)
-class Experiment:
-    """A finished experiment with the keys of the calls that its results are made from."""
-
-    name: str
-    calls: frozenset[str]
 
 
 def prepared(root: Path, url: str) -> Project:
@@ -52,25 +43,31 @@ def prepared(root: Path, url: str) -> Project:
     return work
 
 
-def run_queue(work: Project) -> float:
-    """Queue the experiments and run them all; gives the seconds that it took."""
-    for n_max in N_MAX:
-        work.run("dvc", "exp", "run", "--queue", "-n", f"n{n_max}", "-S", f"gate.n_max={n_max}")
-    started = time.time()
+def name_of(e_provisional: float) -> str:
+    return f"e{e_provisional:g}".replace(".", "-")
+
+
+def experiment(work: Project, e_provisional: float, *how: str) -> None:
+    """Run or queue one experiment."""
+    change = ("-S", f"gate.n_max={N_MAX}", "-S", f"gate.e_provisional={e_provisional}")
+    work.run("dvc", "exp", "run", *how, "-n", name_of(e_provisional), *change)
+
+
+def run_queue(work: Project) -> None:
+    """Run all that are queued."""
     # Not with a pipe for its output: the workers keep it open for as long as they live
     command = ["dvc", "queue", "start", "--jobs", str(WORKERS)]
     subprocess.run(command, cwd=work.root, env=work.env, stdout=subprocess.DEVNULL, check=True)
     while "Running" in (status := work.run("dvc", "queue", "status")) or "Queued" in status:
         time.sleep(1)
-    assert status.count("Success") == len(N_MAX), status
-    return time.time() - started
+    assert status.count("Success") == len(QUEUED), status
 
 
-def experiment(work: Project, name: str) -> Experiment:
-    """One experiment as DVC has stored it."""
-    pack = work.root.parent / f"{name}.{PACK}"
-    work.run("dvc", "get", ".", PACK, "--rev", name, "-o", str(pack))
-    return Experiment(name, calls_in(pack))
+def calls_of(work: Project, revision: str) -> frozenset[str]:
+    """Keys of the calls that the results of a revision are made from, as DVC has stored them."""
+    pack = work.root.parent / f"{revision}.{PACK}"
+    work.run("dvc", "get", ".", PACK, "--rev", revision, "-o", str(pack))
+    return calls_in(pack)
 
 
 def calls_in(pack: Path) -> frozenset[str]:
@@ -78,19 +75,8 @@ def calls_in(pack: Path) -> frozenset[str]:
     with tarfile.open(pack) as archive:
         names = [name for name in archive.getnames() if name.startswith("runs/") and name.endswith(".json")]
         values = [json.load(archive.extractfile(name)) for name in names]  # type: ignore[arg-type]
-    return frozenset(_calls(values))
-
-
-def _calls(value: Any) -> Iterator[str]:
-    if isinstance(value, list):
-        for part in value:
-            yield from _calls(part)
-    elif isinstance(value, dict):
-        for key, part in value.items():
-            if key == "calls" and isinstance(part, list):
-                yield from part
-            else:
-                yield from _calls(part)
+    lists = [found["calls"] for found in objects(values) if isinstance(found.get("calls"), list)]
+    return frozenset(key for calls in lists for key in calls)
 
 
 def stats(url: str) -> dict[str, int]:
@@ -99,25 +85,27 @@ def stats(url: str) -> dict[str, int]:
         return value
 
 
-def report(trained: Experiment, found: list[Experiment], paid: int, again: int, seconds: float) -> str:
+def report(trained: frozenset[str], found: dict[float, frozenset[str]], paid: int, again: int) -> str:
     """The numbers as Markdown."""
-    new = {each.name: each.calls - trained.calls for each in found}
-    union = frozenset().union(*new.values())
-    rows = [f"| `gate.n_max={name[1:]}` | {len(calls)} |" for name, calls in new.items()]
+    new = {value: calls - trained for value, calls in found.items()}
+    where = {**dict.fromkeys(QUEUED, "queue"), APART: "`--temp`", HERE: "workspace"}
+    rows = [
+        f"| `gate.e_provisional={value}` | {where[value]} | {len(calls)} |" for value, calls in new.items()
+    ]
     return "\n".join(
         [
-            "# Experiments in the queue",
+            "# Experiments share what they pay",
             "",
-            f"`python -m benchmarks.dvc_queue`: {len(found)} experiments that start from a run of",
-            f"{len(trained.calls)} calls, {WORKERS} workers, {seconds:.0f} s.",
+            f"`python -m benchmarks.dvc_queue`: {len(found)} experiments with `gate.n_max={N_MAX}` that",
+            f"start from a run of {len(trained)} calls; the queue has {WORKERS} workers.",
             "",
-            "| experiment | calls that the trained run does not have |",
-            "| --- | ---: |",
+            "| experiment | where | calls that the trained run does not have |",
+            "| --- | --- | ---: |",
             *rows,
-            f"| sum | {sum(map(len, new.values()))} |",
-            f"| union | {len(union)} |",
-            f"| **paid**, as the endpoint counts | {paid} |",
-            f"| **paid twice** | {again} |",
+            f"| sum | | {sum(map(len, new.values()))} |",
+            f"| union | | {len(frozenset().union(*new.values()))} |",
+            f"| **paid**, as the endpoint counts | | {paid} |",
+            f"| **paid twice** | | {again} |",
         ]
     )
 
@@ -126,14 +114,15 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as place, serve(ServerConfig(world=WorldConfig(**WORLD))) as (url, _):
         work = prepared(Path(place, "work"), url)
         before = stats(url)
-        print("trained", before, file=sys.stderr)
-        seconds = run_queue(work)
+        for value in QUEUED:
+            experiment(work, value, "--queue")
+        run_queue(work)
+        experiment(work, APART, "--temp")
+        experiment(work, HERE)
         after = stats(url)
-        print("queue", after, file=sys.stderr)
-        found = [experiment(work, f"n{n_max}") for n_max in N_MAX]
-        trained = experiment(work, "HEAD")
-        paid = after["keys_paid"] - before["keys_paid"]
-        print(report(trained, found, paid, after["paid_again"], seconds))
+        found = {value: calls_of(work, name_of(value)) for value in (*QUEUED, APART, HERE)}
+        paid = after["calls"] - before["calls"]
+        print(report(calls_of(work, "HEAD"), found, paid, after["calls"] - after["keys_paid"]))
 
 
 if __name__ == "__main__":
