@@ -311,18 +311,23 @@ onstart:
 
 def finish():
     """Delete what the finished DAG does not contain, as a re-run may be shorter than the run before; and
-    pack what it does."""
+    pack what it does. Snakemake shows a WorkflowError without a traceback."""
     jobs = list(workflow.dag.jobs)
     if any(job.rule.name == "all" for job in jobs):
         made = {str(file) for job in jobs for file in job.output}
         logs = {str(file) for job in jobs for file in job.log}
         prune(Path(RUN), made | logs, [f"{RUN}/versions", f"{RUN}/log"])
         shutil.rmtree(LONG_ARGUMENTS, ignore_errors=True)
-        pack(CONFIG.run, made)
+        try:
+            pack(CONFIG.run, made)
+        except SkillmakeError as error:
+            end_session(Path(RUN), "failed")
+            raise WorkflowError(str(error))
         UNPRUNED.unlink(missing_ok=True)
 
 
 onsuccess:
+    atexit.unregister(_finish_what_a_kill_left)
     finish()
     end_session(Path(RUN), "finished")
 
@@ -351,4 +356,7 @@ def _finish_what_a_kill_left():
         and not any(workflow.dag.needrun_jobs())
         and LOCK.acquire()
     ):
-        finish()
+        try:
+            finish()
+        except WorkflowError as error:
+            print(error, file=sys.stderr)
