@@ -292,7 +292,10 @@ if workflow.is_main_process and (not workflow.dryrun or not Path(RUN).exists()):
 
 if workflow.is_main_process and not workflow.dryrun and LOCK.acquire():
     for left in sweep_incomplete(SNAKEMAKE / "incomplete"):
-        print(f"{left}: left incomplete by a run that was killed or had no room; made again", file=sys.stderr)
+        print(
+            f"{left}: left incomplete by a run that was killed or had no room; made again",
+            file=sys.stderr,
+        )
     for changed, kept in set_changed_aside(CONFIG.run):
         print(
             f"{changed}: changed since it was made; kept in {kept}, made again",
