@@ -292,7 +292,10 @@ if workflow.is_main_process and (not workflow.dryrun or not Path(RUN).exists()):
 
 if workflow.is_main_process and not workflow.dryrun and LOCK.acquire():
     for left in sweep_incomplete(SNAKEMAKE / "incomplete"):
-        print(f"{left}: a killed run left it incomplete; made again", file=sys.stderr)
+        print(
+            f"{left}: left incomplete by a run that was killed or had no room; made again",
+            file=sys.stderr,
+        )
     for changed, kept in set_changed_aside(CONFIG.run):
         print(
             f"{changed}: changed since it was made; kept in {kept}, made again",
@@ -311,18 +314,23 @@ onstart:
 
 def finish():
     """Delete what the finished DAG does not contain, as a re-run may be shorter than the run before; and
-    pack what it does."""
+    pack what it does. Snakemake shows a WorkflowError without a traceback."""
     jobs = list(workflow.dag.jobs)
     if any(job.rule.name == "all" for job in jobs):
         made = {str(file) for job in jobs for file in job.output}
         logs = {str(file) for job in jobs for file in job.log}
         prune(Path(RUN), made | logs, [f"{RUN}/versions", f"{RUN}/log"])
         shutil.rmtree(LONG_ARGUMENTS, ignore_errors=True)
-        pack(CONFIG.run, made)
+        try:
+            pack(CONFIG.run, made)
+        except SkillmakeError as error:
+            end_session(Path(RUN), "failed")
+            raise WorkflowError(str(error))
         UNPRUNED.unlink(missing_ok=True)
 
 
 onsuccess:
+    atexit.unregister(_finish_what_a_kill_left)
     finish()
     end_session(Path(RUN), "finished")
 
@@ -351,4 +359,7 @@ def _finish_what_a_kill_left():
         and not any(workflow.dag.needrun_jobs())
         and LOCK.acquire()
     ):
-        finish()
+        try:
+            finish()
+        except WorkflowError as error:
+            print(error, file=sys.stderr)

@@ -70,13 +70,29 @@ class Project:
         assert (done.returncode == 0) is ok, done.stdout[-6000:]
         return done.stdout
 
+    def versioned(self) -> None:
+        """Put the project under git and DVC, with the ignore files of this one, and commit it."""
+        for name in (".gitignore", ".dvcignore"):
+            shutil.copy(ROOT / name, self.root / name)
+        self.run("git", "init", "-q")
+        for name, value in (("user.name", "t"), ("user.email", "t@example.org")):
+            self.run("git", "config", name, value)
+        self.run("dvc", "init", "-q")
+        self.run("dvc", "config", "core.analytics", "false")
+        self.run("dvc", "remote", "add", "-d", "store", str(self.root.with_name(f"{self.root.name}-store")))
+        self.commit("start")
+
+    def commit(self, message: str) -> None:
+        self.run("git", "add", ".")
+        self.run("git", "commit", "-q", "-m", message)
+
     def train(self, *more: str, cores: int = 2, ok: bool = True) -> str:
         return self.run("snakemake", "--cores", str(cores), *more, ok=ok)
 
-    def start(self, cores: int) -> subprocess.Popen[bytes]:
+    def start(self, cores: int, *more: str) -> subprocess.Popen[bytes]:
         """Snakemake in a session of its own, to be waited for or killed."""
         return subprocess.Popen(
-            ["snakemake", "--cores", str(cores)],
+            ["snakemake", "--cores", str(cores), *more],
             cwd=self.root,
             env=self.env,
             stdout=subprocess.DEVNULL,
@@ -108,6 +124,14 @@ class Project:
     def metrics(self) -> dict[str, object]:
         value: dict[str, object] = json.loads((self.root / "metrics.json").read_text())
         return value
+
+
+class Clone(Project):
+    """A clone of a project that is under git, beside it, with a cache of its own."""
+
+    def __init__(self, of: Project, name: str) -> None:
+        self.root = of.root.with_name(name)
+        of.run("git", "clone", "-q", ".", str(self.root))
 
 
 @pytest.fixture

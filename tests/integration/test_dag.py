@@ -13,6 +13,7 @@ import pytest
 
 from benchmarks.kill_campaign import Tally, differing, start_and_kill
 from skillmake.llm.cost import Spent
+from skillmake.packing import PACK
 from skillmake.watch.snapshot import Watcher
 from tests.integration.conftest import Project
 
@@ -86,7 +87,7 @@ def test_a_gate_parameter_reruns_gates_and_what_follows(project: Make) -> None:
     before = Counter(changed.paid())
     changed.change("gate", n_max=6)
     logs = changed.job_logs()
-    changed.train()
+    no_room_for_the_pack(changed)
     # A job opens its log anew: those with another time have run.
     ran = Counter(
         name.split(".")[-1] for name, time_ns in changed.job_logs().items() if logs.get(name) != time_ns
@@ -98,7 +99,18 @@ def test_a_gate_parameter_reruns_gates_and_what_follows(project: Make) -> None:
     assert sum(before.values()) <= len(changed.paid())
     fresh.change("gate", n_max=6)
     fresh.train()
-    assert changed.artefacts() == fresh.artefacts()
+    assert differing(fresh, changed) == []
+
+
+def no_room_for_the_pack(work: Project) -> None:
+    """A run that cannot be packed says so and is packed by the next start, without a job."""
+    in_the_way = work.root / f".{PACK}"
+    in_the_way.mkdir()
+    told = work.train(ok=False)
+    assert told.count(f"{PACK}: cannot be written: Is a directory\n  → make room or give access") == 1
+    assert "Traceback" not in told
+    in_the_way.rmdir()
+    assert "Nothing to be done" in work.train()
 
 
 def test_a_second_snakemake_says_so_and_leaves(project: Make) -> None:
