@@ -10,6 +10,6 @@ from skillmake.texts import Texts
 def main(job: Job) -> None:
     benchmark = Benchmark.read(job.path("questions"), job.path("pools"))
     rows = job.read("rollout", Rollout).rows
-    with diagnosis(job) as diagnose:
+    with diagnosis(job, *job.wildcards.values()) as diagnose:
         found = diagnose(rows, benchmark.questions, job.read("texts", Texts))
     job.write("diagnosis", found)

@@ -19,6 +19,8 @@ from skillmake.files import sha256, write_text
 
 # Environment of a job: process id of the Snakemake that runs it, and when that began
 PARENT, STARTED = "SKILLMAKE_PARENT", "SKILLMAKE_STARTED"
+LOCK_FILE = Path(".snakemake") / "skillmake.lock"
+STRUCTURE, MODES = "structure.json", "modes"  # of a run, and made by no rule of the training
 
 
 def set_environment(root: Path) -> None:

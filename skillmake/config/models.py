@@ -2,52 +2,13 @@
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
+from skillmake.config.data import Data
 from skillmake.config.endpoints import Limits, Models
+from skillmake.config.modes import Modes
+from skillmake.config.section import RunName, Section
 from skillmake.rehearsal.world import WorldConfig
-
-
-class Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Pools(Section):
-    """Shares of the three pools, by unit and stratified by task type."""
-
-    diagnosis: float = Field(0.33, gt=0, lt=1, description="Share of units that batches are drawn from.")
-    validation: float = Field(
-        0.37, gt=0, lt=1, description="Share of units for the gate and full validation."
-    )
-    test: float = Field(0.3, gt=0, lt=1, description="Share of sealed units, only ever observed.")
-
-    @model_validator(mode="after")
-    def _sum_to_one(self) -> "Pools":
-        if abs(self.diagnosis + self.validation + self.test - 1) > 1e-6:
-            raise ValueError("the three shares must sum to 1")
-        return self
-
-
-class Data(Section):
-    """Where the benchmark and the seed texts are. Paths are relative to the project."""
-
-    questions: str = Field(
-        "data/triage/questions.jsonl",
-        description="Questions as JSONL; `rehearsal` makes them from the known-truth world.",
-    )
-    skills: str = Field("data/triage/skills", description="Folder of seed skills: <slug>/SKILL.md.")
-    prompts: str = Field(
-        "prompts", description="Folder of seed prompts: system.md, tools/<name>/{extract,verify}.md."
-    )
-    videos: str = Field(
-        "data/videos",
-        description="Folder of video trees, <video_id>.json, for an agent.environment that looks things up.",
-    )
-    own_skill_per_type: bool = Field(
-        True,
-        description="Give each trainable type its own copy of default-strategy when it has no skill file.",
-    )
-    pools: Pools = Field(default_factory=Pools, description="Shares of diagnosis, validation and test.")
 
 
 class Agent(Section):
@@ -302,11 +263,7 @@ class Slow(Section):
 class Config(Section):
     """All parameters of a run."""
 
-    run: str = Field(
-        "main",
-        pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$",
-        description="Name of the run; its files are in runs/<run>.",
-    )
+    run: RunName = Field("main", pattern=NAME, description="Name of the run; its files are in runs/<run>.")
     seed: int = Field(1, ge=0, description="Seed of pools, batches, ladders and the exemplar teacher.")
     task_types: tuple[str, ...] | None = Field(
         None, description="Train only these task types; null trains every type that is large enough."
@@ -321,6 +278,7 @@ class Config(Section):
     slow: Slow = Field(default_factory=Slow)
     limits: Limits = Field(default_factory=Limits)
     rehearsal: WorldConfig = Field(default_factory=WorldConfig)
+    modes: Modes = Field(default_factory=Modes)
 
     @model_validator(mode="after")
     def _consistent(self) -> "Config":

@@ -21,7 +21,7 @@ def test_a_run_explains_itself_and_a_changed_byte_is_named(project: Callable[[st
     work.train()
     before = work.artefacts()
     changed = delivered_with_an_edit(work)
-    written = [line for line in commands() if line.startswith(EXPLAIN)]
+    written = [line for line in commands("README.md") if line.startswith(EXPLAIN)]
     assert [" ".join(line.split()[:2]) for line in written] == list(EXPLAIN)
     printed = [work.run("bash", "-c", line.replace("skills/intent/SKILL.md", changed)) for line in written]
     verified, lineage, blame, diff = printed

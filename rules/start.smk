@@ -1,0 +1,121 @@
+"""Start and end of Snakemake: lock, pack, sweep, what is refused, prune."""
+
+import atexit
+import shutil
+
+from skillmake.config.modes import USED_BY
+from skillmake.errors import ConfigError
+from skillmake.made import set_changed_aside
+from skillmake.packing import PACK, pack, unpack_if_other
+from skillmake.pulse import begin_session, end_session
+from skillmake.structure import check_unchanged, record, structure_of
+from skillmake.workspace import (
+    LOCK_FILE,
+    MODES,
+    STRUCTURE,
+    TrainingLock,
+    prune,
+    sweep_incomplete,
+)
+
+SNAKEMAKE = Path(".snakemake")
+LOCK = TrainingLock(LOCK_FILE)
+UNPRUNED = SNAKEMAKE / "skillmake.unpruned"
+
+# A dry run may only bring what is not there yet.
+if workflow.is_main_process and (not workflow.dryrun or not Path(RUN).exists()):
+    try:
+        if LOCK.acquire() and (unpacked := unpack_if_other()):
+            print(f"runs/{unpacked}: taken from {PACK}", file=sys.stderr)
+    except SkillmakeError as error:
+        raise WorkflowError(str(error))
+
+if workflow.is_main_process and not workflow.dryrun and LOCK.acquire():
+    for left in sweep_incomplete(SNAKEMAKE / "incomplete"):
+        print(f"{left}: a killed run left it incomplete; made again", file=sys.stderr)
+    for changed, kept in set_changed_aside(CONFIG.run):
+        print(
+            f"{changed}: changed since it was made; kept in {kept}, made again",
+            file=sys.stderr,
+        )
+
+
+onstart:
+    if not LOCK.acquire():
+        raise WorkflowError(
+            "another snakemake trains in this directory; wait for it or stop it"
+        )
+    if check_start({job.rule.name for job in workflow.dag.jobs}):
+        UNPRUNED.touch()
+    begin_session(Path(RUN), CONFIG)
+
+
+def structural_files():
+    return [*([] if REHEARSAL else [CONFIG.data.questions]), *seed_files()]
+
+
+def check_start(started):
+    """Refuse what must not begin: a target that lacks something, a run that is no longer the same. Returns
+    whether rules of the training are among those that start."""
+    modes = started & set(USED_BY)
+    trains = bool(started - modes - {"diagnose_rollouts", "videos_now"})
+    unused = SHORT_KEYS - {key for mode in modes for key in USED_BY[mode]}
+    try:
+        if unused:
+            who = ", ".join(sorted(modes)) or "the training"
+            raise ConfigError(f"{', '.join(sorted(unused))}: no parameter of {who}")
+        if problems:
+            raise WorkflowError("\n".join(dict.fromkeys(problems)))
+        if trains:
+            known = structure_of(CONFIG), [Path(file) for file in structural_files()]
+            check_unchanged(Path(RUN), *known)
+            record(Path(RUN), *known)
+    except SkillmakeError as error:
+        raise WorkflowError(str(error))
+    return trains
+
+
+def finish():
+    """Delete what the finished DAG does not contain, as a re-run may be shorter than the run before; and
+    pack what it does."""
+    jobs = list(workflow.dag.jobs)
+    if any(job.rule.name == "all" for job in jobs):
+        made = {str(file) for job in jobs for file in job.output}
+        logs = {str(file) for job in jobs for file in job.log}
+        kept_dirs = [f"{RUN}/{name}" for name in ("versions", "log", MODES)]
+        prune(Path(RUN), {*made, *logs, f"{RUN}/{STRUCTURE}"}, kept_dirs)
+        shutil.rmtree(LONG_ARGUMENTS, ignore_errors=True)
+        pack(CONFIG.run, made)
+        UNPRUNED.unlink(missing_ok=True)
+
+
+onsuccess:
+    finish()
+    end_session(Path(RUN), "finished")
+
+
+onerror:
+    from skillmake.llm.cost import Spent
+
+    jobs = list(workflow.dag.jobs)
+    done = sum(workflow.dag.noneedrun_finished(job) for job in jobs)
+    print(
+        f"{RUN} stopped: {done} of {len(jobs)} jobs planned so far are done. "
+        f"Spent in all: {Spent.read(Path(RUN, 'log'))}. The same command continues.",
+        file=sys.stderr,
+    )
+    end_session(Path(RUN), "failed")
+
+
+# Killed between the last job and finish(), the next start has nothing to do and calls no handler.
+@atexit.register
+def _finish_what_a_kill_left():
+    if (
+        workflow.is_main_process
+        and not workflow.dryrun
+        and (UNPRUNED.exists() or not Path(PACK).exists())
+        and workflow._dag is not None
+        and not any(workflow.dag.needrun_jobs())
+        and LOCK.acquire()
+    ):
+        finish()
