@@ -4,7 +4,6 @@ import atexit
 import shutil
 
 from skillmake.config.modes import USED_BY
-from skillmake.errors import ConfigError
 from skillmake.made import set_changed_aside
 from skillmake.packing import PACK, pack, unpack_if_other
 from skillmake.pulse import begin_session, end_session
@@ -60,12 +59,11 @@ def check_start(started):
     modes = started & set(USED_BY)
     trains = bool(started - modes - {"diagnose_rollouts", "videos_now"})
     unused = SHORT_KEYS - {key for mode in modes for key in USED_BY[mode]}
+    who = ", ".join(sorted(modes)) or "the training"
+    wrong = [f"{key}: no parameter of {who}" for key in sorted(unused)] + problems
+    if wrong:
+        raise WorkflowError("\n".join(dict.fromkeys(wrong)))
     try:
-        if unused:
-            who = ", ".join(sorted(modes)) or "the training"
-            raise ConfigError(f"{', '.join(sorted(unused))}: no parameter of {who}")
-        if problems:
-            raise WorkflowError("\n".join(dict.fromkeys(problems)))
         if trains:
             known = structure_of(CONFIG), [Path(file) for file in structural_files()]
             check_unchanged(Path(RUN), *known)

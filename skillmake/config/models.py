@@ -263,7 +263,7 @@ class Slow(Section):
 class Config(Section):
     """All parameters of a run."""
 
-    run: RunName = Field("main", pattern=NAME, description="Name of the run; its files are in runs/<run>.")
+    run: RunName = Field("main", description="Name of the run; its files are in runs/<run>.")
     seed: int = Field(1, ge=0, description="Seed of pools, batches, ladders and the exemplar teacher.")
     task_types: tuple[str, ...] | None = Field(
         None, description="Train only these task types; null trains every type that is large enough."

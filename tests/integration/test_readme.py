@@ -31,7 +31,6 @@ ELSEWHERE = {
     "snakemake --cores 8 infer --config questions=new.jsonl first=20": "test_modes",
     "snakemake --cores 8 eval --config version=best": "test_modes",
     "snakemake --cores 8 diagnose": "test_modes",
-    "snakemake --cores 8 diagnose --config rollouts=runs/main/e01/end/validation.json": "test_modes",
     "snakemake --cores 8 promote --config version=best name=strong": "test_modes",
     "snakemake --cores 8 --config run=second data='{seed: strong}'": "test_modes",
     "skillmake archive main": "test_modes",
