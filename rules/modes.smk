@@ -204,10 +204,10 @@ rule diagnose:
         f"{RUN}/log/diagnose.log",
     params:
         cfg=cfg(),
-        code=code("diagnose_summary"),
+        code=code("diagnose"),
         io=io,
     shell:
-        f"{JOB} diagnose_summary {ARGS}"
+        f"{JOB} diagnose {ARGS}"
 
 
 rule promote:

@@ -58,10 +58,10 @@ rule diagnose_step:
         llm_slots=SLOTS if BY_JUDGES else 0,
     params:
         cfg=cfg(*DIAGNOSE_KEYS),
-        code=code("diagnose"),
+        code=code("diagnose_step"),
         io=io,
     shell:
-        f"{JOB} diagnose {ARGS}"
+        f"{JOB} diagnose_step {ARGS}"
 
 
 rule evolve:
