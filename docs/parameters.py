@@ -15,17 +15,23 @@ from skillmake.config.modes import USED_BY
 from skillmake.structure import OF_ENVIRONMENT, OF_WORLD, STRUCTURAL
 
 ROLES = {role: {"provider": "rehearsal"} for role in ("student", "teacher", "judge")}
+LLM, JUDGES = (
+    {"evolve": {"teacher": "llm"}, "models": ROLES},
+    {"diagnose": {"method": "judges"}, "models": ROLES},
+)
 # What changes which parameters a rule sees, each by itself; the first is the default
 VARIANTS: dict[str, dict[str, Any]] = {
     "": {},
     "world": {"data": {"questions": "rehearsal"}, "models": ROLES},
-    "llm": {"evolve": {"teacher": "llm"}, "models": ROLES},
-    "judges": {"diagnose": {"method": "judges"}, "models": ROLES},
-    "tree": {"agent": {"environment": "tree"}},
+    "llm": LLM,
+    "judges": JUDGES,
+    "tree": {"agent": {"environment": "tree"}, **LLM, **JUDGES},
     "holdout": {"slow": {"run_holdout_eval": True}},
 }
 # Rules that are only then part of the DAG
 ONLY = {"soft_seed": "judges", "soft_eval": "judges", "holdout": "holdout"}
+# Rules that see more than their own switch only then
+MORE = {"momentum": "llm", "diagnose_step": "judges", "diagnose_rollouts": "judges"}
 # Parameters that act on the DAG itself
 OTHERS = {
     "run": "names the folder of the run",
@@ -58,7 +64,8 @@ def seen_by() -> dict[str, dict[str, str]]:
     for variant, config in VARIANTS.items():
         for rule, seen in rules(config):
             for path in leaves(seen):
-                out.setdefault(path, {}).setdefault(rule, ONLY.get(rule, variant))
+                only = ONLY.get(rule) or (variant and MORE.get(rule, variant))
+                out.setdefault(path, {}).setdefault(rule, only)
     return out
 
 

@@ -18,7 +18,6 @@ from skillmake.brief import Brief
 from skillmake.codehash import code_digest
 from skillmake.config.load import (
     hashed_part,
-    overlay,
     parse_config,
     pick,
     unhashed_part,
@@ -47,9 +46,10 @@ HASHED = json.loads(canonical_line(hashed_part(CONFIG)))
 SETTINGS = unhashed_part(CONFIG)
 REHEARSAL = CONFIG.data.questions == "rehearsal"
 SLOTS = CONFIG.limits.slots
-# Calls in flight in the whole run; Snakemake caps by it what a job asks for
+# Calls in flight in the whole run. A job starts when its share of them is free, and the jobs that run share
+# them as they need them (skillmake/llm/slots.py).
 _limit = workflow.global_resources.get("llm_slots")
-ALL_SLOTS = SLOTS if _limit is None else _limit.value
+ALL_SLOTS = None if _limit is None else _limit.value
 # What an agent with tools may look up, and the code of a user's own environment. One artefact with their
 # digests stands for them, so that not every rule and every stamp names thousands of frames.
 LOOKED_UP = looked_up_files(CONFIG.agent.environment, CONFIG.data.videos)
@@ -132,10 +132,8 @@ def code(rule_name):
     return code_digest(Path(workflow.basedir) / "scripts" / f"{rule_name}.py")
 
 
-def io(wildcards, input, output, resources, of_run={}):
+def io(wildcards, input, output, of_run={}):
     """`of_run`: further inputs by name, which Snakemake is not to know."""
-    slots = resources.get("llm_slots", 0)
-    settings = overlay(SETTINGS, {"limits": {"slots": slots}}) if slots else SETTINGS
 
     def plain(files):
         return {k: v if isinstance(v, str) else list(v) for k, v in files.items()}
@@ -146,7 +144,8 @@ def io(wildcards, input, output, resources, of_run={}):
             "outputs": plain(output),
             "wildcards": dict(sorted(wildcards.items())),
             "run": RUN,
-            "settings": settings,
+            "settings": SETTINGS,
+            "slots": ALL_SLOTS,
         }
     )
     return text if len(text) < LONGEST_ARGUMENT else on_file(text, LONG_ARGUMENTS)
@@ -243,10 +242,10 @@ def seed_files():
     ]
 
 
-def gate_slots(w):
-    """An equal share of the calls in flight for each gate of a step: they run side by side."""
+def gate_share(w):
+    """An equal share of the calls in flight for each gate of a step, so that they run side by side."""
     types = plan(w.e)["batches"][int(w.s) - 1]["types"]
-    return min(SLOTS, max(1, ALL_SLOTS // len(types)))
+    return min(SLOTS, max(1, (ALL_SLOTS or SLOTS) // len(types)))
 
 
 def gates_of_step(w):

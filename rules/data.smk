@@ -97,6 +97,7 @@ rule soft_seed:
         texts=f"{RUN}/data/texts.json",
         baseline=f"{RUN}/data/baseline.json",
         templates=JUDGE_TEMPLATES,
+        videos=VIDEOS,
     output:
         soft=f"{RUN}/data/soft.json",
     log:

@@ -28,6 +28,7 @@ rule soft_eval:
         texts=after_steps("texts"),
         validation=f"{END}/validation.json",
         templates=JUDGE_TEMPLATES,
+        videos=VIDEOS,
     output:
         soft=f"{END}/soft.json",
     log:

@@ -98,7 +98,7 @@ rule gate:
     log:
         f"{RUN}/log/e{{e}}.s{{s}}.{{t}}.gate.log",
     resources:
-        llm_slots=gate_slots,
+        llm_slots=gate_share,
     params:
         cfg=cfg("seed", "gate", "models.student", "agent"),
         code=code("gate"),

@@ -19,8 +19,9 @@ def main(job: Job) -> None:
     confirm_at = confirm_threshold(state.ledger, test, job.config.gate)
     texts = job.read("texts", Texts)
     with student(job) as agent:
+        in_flight = min(agent.slots, job.config.limits.gate_slots)
         result = gate_candidate(
-            candidate, texts, state, units, agent, job.config.gate, seed, confirm_at, job.tell
+            candidate, texts, state, units, agent, job.config.gate, seed, confirm_at, job.tell, in_flight
         )
     job.write("gate", result)
     job.say(f"epoch {job.wildcards['e']} step {job.wildcards['s']}: {result.summary}")

@@ -2,7 +2,7 @@
 
 from skillmake.benchmark import Benchmark
 from skillmake.job import Job
-from skillmake.scores import SoftScores, score
+from skillmake.scores import SoftScores, known_soft, score
 from skillmake.slow import (
     BestReport,
     ProbationReport,
@@ -19,7 +19,7 @@ def main(job: Job) -> None:
     benchmark = Benchmark.read(job.path("questions"), job.path("pools"))
     state, texts = job.read("state", State), job.read("texts", Texts)
     validation, units, config = job.read("validation", Validation), benchmark.validation, job.config
-    soft = {name: value for each in job.read_all("soft", SoftScores) for name, value in each.soft.items()}
+    soft = known_soft(job.read_all("soft", SoftScores))
     scores = score(validation, units, soft)
     job.write("scores", scores)
     written = write_back(state, validation, units)

@@ -11,7 +11,7 @@ from skillmake.ladder import build_ladder
 from skillmake.settle import GateResult
 from skillmake.state import State
 from skillmake.texts import Texts
-from skillmake.units import Unit, unit_right
+from skillmake.units import Unit, share_right, unit_right
 
 
 def gate_candidate(
@@ -24,11 +24,13 @@ def gate_candidate(
     seed: tuple[object, ...],
     confirm_at: float | None = None,
     tell: Callable[[Mapping[str, Any]], None] = lambda _: None,
+    in_flight: int | None = None,
 ) -> GateResult:
     """Gate a proposed candidate on units of its type; a skipped one passes through without a decision.
 
     `confirm_at`: evidence that confirms this test of the run, see `ledger.confirm_threshold`; None is
-    `gate.e_confirm`. `tell`: hears how far the climb is, only to be shown.
+    `gate.e_confirm`. `tell`: hears how far the climb is, only to be shown. `in_flight`: units on which the
+    candidate is asked together; None is as many as the agent can.
     """
     if candidate.status == "skipped":
         return GateResult(task_type=candidate.task_type, candidate=candidate, decision=None)
@@ -45,7 +47,7 @@ def gate_candidate(
         config,
         # What is known is the first draw: it bounds the wins only where there is no other.
         known=_known(agent, texts, state, units) if draws == range(1) else {},
-        in_flight=agent.slots,
+        in_flight=in_flight or agent.slots,
         terms=terms,
         tell=lambda rung, numbers: tell(_progress(rung, numbers, ladder, terms, config)),
     )
@@ -124,7 +126,7 @@ def drawing(
             right = {row.question_id: row.right for row in found}
             for total, unit in zip(totals, units, strict=True):
                 total.append(unit_right(unit, right))
-        return [None if None in total else sum(map(bool, total)) / len(draws) for total in totals]
+        return [share_right(total) for total in totals]
 
     return draw
 

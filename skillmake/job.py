@@ -33,7 +33,8 @@ PR_SET_PDEATHSIG = 1
 class Job:
     """What a rule may see: its inputs, its parameters, its wildcards; and a place for its outputs.
 
-    `is_reusable`: whether the results follow from the inputs alone, so that they may go into the memo.
+    `all_slots`: calls that the whole run may have in flight; None is no limit. `is_reusable`: whether the
+    results follow from the inputs alone, so that they may go into the memo.
     """
 
     def __init__(
@@ -42,6 +43,7 @@ class Job:
         self.rule, self.config, self._pulse = rule, config, pulse
         self.wildcards: dict[str, str] = io["wildcards"]
         self.run_dir = Path(io["run"])
+        self.all_slots: int | None = io.get("slots")
         self._inputs, self._outputs = _paths(io["inputs"]), _paths(io["outputs"])
         self.results: dict[str, Any] = {}
         self.is_reusable = True

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from pydantic import Field, JsonValue, ValidationError, field_validator, model_validator
-from rapidfuzz import process
+from rapidfuzz import fuzz, process
 
 from skillmake.artifacts import Artifact, write_jsonl
 from skillmake.errors import DataError
@@ -194,7 +194,7 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
 
 def closest(word: str, known: Iterable[str]) -> str | None:
     """The known word most like `word`, if any is at all."""
-    found = process.extractOne(word, sorted(known), score_cutoff=50)
+    found = process.extractOne(word, sorted(known), scorer=fuzz.ratio, score_cutoff=50)
     return found[0] if found else None
 
 

@@ -1,6 +1,6 @@
 """Hard, soft and mixed score of a full validation (SPEC §7.2)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from skillmake.artifacts import Artifact
 from skillmake.packs import Judging
@@ -46,6 +46,11 @@ class SoftScores(Artifact):
         unusable = len(self.judgings) - len(self.soft)
         more = f", {unusable} judgements cannot be used" if unusable else ""
         return f"soft scores of {len(self.soft)} wrong answers{more}"
+
+
+def known_soft(found: Iterable[SoftScores]) -> dict[str, float]:
+    """What judges have said, by question; empty where the run has no judges of validations."""
+    return {name: value for each in found for name, value in each.soft.items()}
 
 
 def score(validation: Validation, units: Sequence[Unit], judged: Mapping[str, float]) -> Scores:

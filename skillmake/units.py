@@ -1,7 +1,7 @@
 """Units, the atom of every count, split, batch and test (SPEC §2), and seeded order."""
 
 import random
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -50,6 +50,11 @@ def unit_right(unit: Unit, right: Mapping[str, bool | None]) -> bool | None:
     if any(outcome is False for outcome in outcomes):
         return False
     return None if None in outcomes else True
+
+
+def share_right(draws: Sequence[bool | None]) -> float | None:
+    """Share of a unit's draws that are right; None where one ended in an error."""
+    return None if None in draws else sum(map(bool, draws)) / len(draws)
 
 
 def seeded(*parts: Any) -> random.Random:

@@ -16,7 +16,7 @@ def write_films(root: Path, count: int) -> None:
     for k in range(count):
         video, animal, thing = f"v{k:02d}", ANIMALS[k % 4], THINGS[k // 4 % 4]
         scenes = [f"A {other} sits in a field." for other in ANIMALS if other != ANIMALS[(k + 1) % 4]]
-        scenes.insert(k % 4, f"Later the {animal} comes into the yard and carries a {thing}.")
+        scenes.insert(k % 4, f"The {animal} carries something into the yard. The {animal} carries a {thing}.")
         captions = [Caption(start=2 * s, end=2 * s + 2, text=text) for s, text in enumerate(scenes)]
         tree = tree_from_captions(video, captions, window_s=2, fanout=2)
         write_text(root / "videos" / f"{video}.json", canonical(tree))

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 from skillmake.agent.environments.base import Tool
@@ -41,18 +42,24 @@ def check_tools(tools: Sequence[Tool]) -> None:
     """Raise ConfigError for a tool whose `parameters` are no JSON schema, and for a name given twice."""
     if not tools:
         return
-    from jsonschema import Draft202012Validator, SchemaError
-
     names = [tool.name for tool in tools]
     for tool in tools:
         if names.count(tool.name) > 1:
             raise ConfigError(f"agent.environment: two tools are called {tool.name!r}")
-        try:
-            Draft202012Validator.check_schema(tool.parameters)
-        except SchemaError as error:
-            raise ConfigError(
-                f"agent.environment: tool {tool.name!r}: no JSON schema: {error.message}"
-            ) from None
+        if problem := _schema_problem(canonical_line(tool.parameters)):
+            raise ConfigError(f"agent.environment: tool {tool.name!r}: no JSON schema: {problem}")
+
+
+# Every run opens its tools anew; the check of a schema takes longer than all else that a run computes
+@cache
+def _schema_problem(schema: str) -> str:
+    from jsonschema import Draft202012Validator, SchemaError
+
+    try:
+        Draft202012Validator.check_schema(json.loads(schema))
+    except SchemaError as error:
+        return str(error.message)
+    return ""
 
 
 def read_calls(raw: Sequence[Mapping[str, Any]], tools: Sequence[Tool], turn: int) -> list[ToolCall]:

@@ -87,6 +87,14 @@ class Limits(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     slots: int = Field(2, ge=1, le=256, description="Calls in flight in one job.", json_schema_extra=UNHASHED)
+    gate_slots: int = Field(
+        10,
+        ge=1,
+        le=256,
+        description="Calls in flight in one gate. It stops when a candidate cannot win any more, and what it "
+        "has asked beyond that is paid in vain.",
+        json_schema_extra=UNHASHED,
+    )
     timeout: float = Field(
         120.0, gt=0, description="Seconds until a call is given up.", json_schema_extra=UNHASHED
     )

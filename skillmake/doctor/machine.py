@@ -28,7 +28,11 @@ PATIENCE = 60.0  # seconds for git and DVC
 
 def python_line() -> Line:
     """This Python against the range of the project."""
-    have, wanted = platform.python_version(), str(_project()["requires-python"])
+    have, project = platform.python_version(), _project()
+    if project is None:
+        todo = "take the whole project, or install it: pip install -e ."
+        return Line("warn", "python", f"{have}; which versions are needed is not known", todo)
+    wanted = str(project["requires-python"])
     if SpecifierSet(wanted).contains(have, prereleases=True):
         return Line("ok", "python", f"{have} ({wanted})")
     return Line("fail", "python", f"{have}, needs {wanted}", "make a virtual environment with a newer Python")
@@ -37,6 +41,8 @@ def python_line() -> Line:
 def package_lines(extras: tuple[str, ...] = ()) -> Iterator[Line]:
     """A line for all packages that are in range, and one for each that is not."""
     project = _project()
+    if project is None:
+        return
     wanted = [*project["dependencies"], *(r for e in extras for r in project["optional-dependencies"][e])]
     problems = [line for text in wanted if (line := _package(Requirement(text))) is not None]
     shown = ", ".join(f"{name} {metadata.version(name)}" for name in ("snakemake", "dvc") if _has(name))
@@ -62,11 +68,13 @@ def _has(name: str) -> bool:
     return True
 
 
-def _project() -> dict[str, Any]:
-    """The project table: that of the checkout, else of the installed package."""
+def _project() -> dict[str, Any] | None:
+    """The project table: that of the checkout, else of the installed package; None of a mere copy."""
     if PYPROJECT.is_file():
         table: dict[str, Any] = tomllib.loads(PYPROJECT.read_text(encoding="utf-8"))["project"]
         return table
+    if not _has("skillmake"):
+        return None
     found = metadata.metadata("skillmake")
     needs = [Requirement(text) for text in metadata.requires("skillmake") or []]
     plain = [need for need in needs if need.marker is None or need.marker.evaluate({"extra": ""})]

@@ -2,7 +2,8 @@
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception
 from tenacity.wait import wait_exponential_jitter
@@ -10,6 +11,7 @@ from tenacity.wait import wait_exponential_jitter
 from skillmake.errors import EndpointError, SkillmakeError
 from skillmake.llm.cache import CallCache, call_key
 from skillmake.llm.cost import Meter, Price
+from skillmake.llm.slots import Slots
 from skillmake.llm.stop import Stop
 from skillmake.llm.types import (
     CallError,
@@ -21,11 +23,14 @@ from skillmake.llm.types import (
     Role,
 )
 
+LOOK_AGAIN = 0.005  # seconds
+
 
 class Client:
     """Answers requests for one role.
 
-    `name`: the model and its place, for messages. `slots`: calls in flight. `timeout`: seconds of one try.
+    `name`: the model and its place, for messages. `slots`: calls in flight; `shared`: those of the whole run,
+    which a call must have besides, unless it is cached. `timeout`: seconds of one try.
     `retries`: further tries after a failure that may pass, with waits that begin at `retry_wait` seconds,
     double, and end at `longest_wait`. What fails for good is a CallError and counts in `failed`. What can
     never work (wrong key, wrong model) raises EndpointError at once, and so do `give_up_after` calls in a row
@@ -48,6 +53,7 @@ class Client:
         retry_wait: float = 0.5,
         longest_wait: float = 60.0,
         give_up_after: int = 10,
+        shared: Slots | None = None,
     ) -> None:
         self._provider, self._role, self._cache, self._meter = provider, role, cache, meter
         self._price = price or Price()
@@ -55,6 +61,7 @@ class Client:
         self.slots, self._timeout, self._retries = slots, timeout, retries
         self._retry_wait, self._longest_wait = retry_wait, longest_wait
         self._give_up_after, self._in_a_row = give_up_after, 0
+        self._shared = shared
         self.failed = 0
         self._runner: asyncio.Runner | None = None
 
@@ -74,7 +81,7 @@ class Client:
             self._runner = None
 
     async def _ask(self, requests: Sequence[ChatRequest]) -> list[Reply]:
-        slots, stop = asyncio.Semaphore(self.slots), Stop()
+        slots, stop, turn = asyncio.Semaphore(self.slots), Stop(), asyncio.Lock()
         keys = [self.key(request) for request in requests]
         first = dict(reversed(list(zip(keys, requests, strict=True))))
         replies: dict[str, Reply] = {}
@@ -83,7 +90,7 @@ class Client:
             async with slots:
                 try:
                     stop.check()
-                    replies[key] = await self._call(key, request, stop)
+                    replies[key] = await self._call(key, request, stop, turn)
                 except SkillmakeError as problem:
                     stop.now(problem)
 
@@ -97,13 +104,31 @@ class Client:
         stop.check()
         return [replies[key] for key in keys]
 
-    async def _call(self, key: str, request: ChatRequest, stop: Stop) -> Reply:
+    async def _call(self, key: str, request: ChatRequest, stop: Stop, turn: asyncio.Lock) -> Reply:
         started = time.monotonic()
         if (reply := self._look_up(key, started)) is not None:
             return reply
         async with self._cache.paying(key):
             # Another process may have paid it while we waited.
-            return self._look_up(key, started) or await self._pay(key, request, started, stop)
+            if (reply := self._look_up(key, started)) is not None:
+                return reply
+            async with self._slot(stop, turn):
+                return await self._pay(key, request, stop)
+
+    @asynccontextmanager
+    async def _slot(self, stop: Stop, turn: asyncio.Lock) -> AsyncIterator[None]:
+        """One of the run's calls in flight; of the calls that wait for one, that whose `turn` it is looks."""
+        if self._shared is None:
+            yield
+            return
+        async with turn:
+            while (slot := self._shared.take()) is None:
+                stop.check()
+                await asyncio.sleep(LOOK_AGAIN)
+        try:
+            yield
+        finally:
+            self._shared.give_back(slot)
 
     def _look_up(self, key: str, started: float) -> Reply | None:
         hit = self._cache.get(key)
@@ -112,8 +137,8 @@ class Client:
         self._log(key, hit, started, cached=True, tries=0)
         return Reply(key, hit, cached=True)
 
-    async def _pay(self, key: str, request: ChatRequest, started: float, stop: Stop) -> Reply:
-        tries = 0
+    async def _pay(self, key: str, request: ChatRequest, stop: Stop) -> Reply:
+        started, tries = time.monotonic(), 0
         with self._cache.room(key, request.max_tokens) as keep:
             try:
                 async for attempt in self._attempts(stop):

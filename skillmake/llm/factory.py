@@ -10,10 +10,21 @@ from skillmake.job import Job
 from skillmake.llm.cache import CallCache
 from skillmake.llm.client import Client
 from skillmake.llm.cost import Caps, Meter, Price
+from skillmake.llm.slots import Slots, slots_at
 from skillmake.llm.types import Provider, Role
 
+SLOTS = "slots"  # file in the log folder of a run
 
-def make_client(config: Config, role: Role, *, cache_dir: Path, log_dir: Path, log_name: str) -> Client:
+
+def make_client(
+    config: Config,
+    role: Role,
+    *,
+    cache_dir: Path,
+    log_dir: Path,
+    log_name: str,
+    shared: Slots | None = None,
+) -> Client:
     """The client of `role`; needs the sections `models.<role>`, `limits` and, for it, `rehearsal`."""
     limits = config.limits
     model = getattr(config.models, role)
@@ -32,13 +43,21 @@ def make_client(config: Config, role: Role, *, cache_dir: Path, log_dir: Path, l
         retry_wait=limits.retry_wait,
         longest_wait=limits.longest_wait,
         give_up_after=limits.give_up_after,
+        shared=shared,
     )
 
 
 @contextmanager
 def job_client(job: Job, role: Role) -> Iterator[Client]:
     """The client of a job, closed behind it. Results in which a call failed are not kept for other runs."""
-    client = make_client(job.config, role, cache_dir=job.cache_dir, log_dir=job.log_dir, log_name=job.name)
+    client = make_client(
+        job.config,
+        role,
+        cache_dir=job.cache_dir,
+        log_dir=job.log_dir,
+        log_name=job.name,
+        shared=slots_at(job.log_dir / SLOTS, job.all_slots) if job.all_slots else None,
+    )
     try:
         yield client
     finally:

@@ -53,6 +53,7 @@ TOOL: Mapping[str, Mapping[str, Sequence[str]]] = {
     "extract": {"useful": (KEEP_ALL,), "harmful": (FIRST_ONLY, HIDE_OPTIONS), "useless": PLAIN},
     "verify": {"useful": (NAME_MISSING,), "harmful": (CALL_IT_ENOUGH,), "useless": PLAIN},
 }
+LEFT_OUT = "left out what names"  # how the judge of traces says that an extract prompt is to blame
 SKILL_NOW = re.compile(r"(?s)^# The skill now\n(.*?)(?=^# |\Z)", re.MULTILINE)
 TEXT_NOW = r"(?s)^# {} now\n(.*?)(?=^# |\Z)"
 
@@ -78,7 +79,7 @@ def habits(world: "World", messages: Sequence[Message]) -> list[dict[str, Any]]:
 def tool_texts(world: "World", messages: Sequence[Message]) -> dict[str, str]:
     """A tool's two texts with one new sentence in one of them; as they are where there is none left.
 
-    What is useful goes where it helps most: into the extract prompt, and once it is there, into the other.
+    It goes into the extract prompt where that is to blame, or where it helps, until nothing is left for it.
     """
     text = whole(messages)
     now = {part: _text_now(text, part) for part in TOOL}
@@ -86,7 +87,8 @@ def tool_texts(world: "World", messages: Sequence[Message]) -> dict[str, str]:
     parts = [part for part in TOOL if any(sentence not in now[part] for sentence in TOOL[part][kind])]
     if not parts:
         return now
-    part = parts[0] if kind == "useful" else pick(parts, "part", world.config.seed, text)
+    is_blamed = kind == "useful" or LEFT_OUT in text
+    part = parts[0] if is_blamed else pick(parts, "part", world.config.seed, text)
     return {**now, part: "\n".join([now[part], *_new(world, TOOL[part], kind, now[part], text)])}
 
 

@@ -1,7 +1,8 @@
 """How the rehearsal judge judges a run with tools: by comparing what a tool found with what was given on.
 
-A call is flawed where its extract prompt left out words that the question needs and that no other call gave;
-then this tool's prompt is to blame, else the skill: a defect while it lacks a useful habit, a lapse after.
+A call is flawed where its extract prompt left out words that the question needs and that no other call of
+that tool gave; then this tool's prompt is to blame, else the skill: a defect while it lacks a useful habit, a
+lapse after.
 """
 
 import json
@@ -10,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from skillmake.rehearsal.habits import SKILL
+from skillmake.rehearsal.habits import LEFT_OUT, SKILL
 from skillmake.rehearsal.judge import verdict
 from skillmake.rehearsal.reading import stems
 from skillmake.rehearsal.students import fill
@@ -46,7 +47,7 @@ def judge_trace(text: str, schema: Mapping[str, Any], errs: bool) -> str:
     known: dict[str, Any] = {"why": "", "blame": "skill", "tool": ""}
     if flaws and {"spans", "verdict"} & set(schema.get("properties", {})):
         lost = ", ".join(flaws[0].words)
-        why = f"The extract prompt of {flaws[0].tool} left out what names {lost}"
+        why = f"The extract prompt of {flaws[0].tool} {LEFT_OUT} {lost}"
         known = {"why": why, "blame": "tool", "tool": flaws[0].tool}
 
     def leaf(name: str, part: Mapping[str, Any]) -> Any:
@@ -67,17 +68,19 @@ def spans(text: str, last: Mapping[str, Any], flawed: set[int]) -> list[dict[str
 
 
 def left_out(text: str) -> list[Flaw]:
-    """Steps that left out a word that is needed and that no step gave."""
+    """Steps that left out a word that is needed and that no step with the same tool gave."""
     _, *parts = STEP.split(text.split("\nExpected answer: ")[0])
-    steps = list(zip(map(int, parts[::2]), parts[1::2], strict=True))
-    given = {word for _, step in steps for word in stems(_given(step))}
+    calls = [
+        (int(k), called[1], part)
+        for k, part in zip(parts[::2], parts[1::2], strict=True)
+        if (called := CALLED.search(part))
+    ]
     flaws = []
-    for number, step in steps:
-        called = CALLED.search(step)
+    for number, tool, step in calls:
+        given = {word for _, other, each in calls if other == tool for word in stems(_given(each))}
         found = stems(step.partition(FOUND)[2].partition(GIVEN)[0])
         lost = tuple(word for word in needed(text) if word in found and word not in given)
-        if called and lost:
-            flaws.append(Flaw(number, called[1], lost))
+        flaws += [Flaw(number, tool, lost)] if lost else []
     return flaws
 
 

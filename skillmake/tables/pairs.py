@@ -1,6 +1,6 @@
 """The table `quadrant_pairs`: what two texts make of the same unit."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal
 
 from pydantic import Field
@@ -36,8 +36,6 @@ class QuadrantRow(Row):
 
 def quadrant_rows(record: RunRecord) -> Iterator[QuadrantRow]:
     """Rows of the table `quadrant_pairs`, in order of time; units in order of id."""
-    validation = record.benchmark.validation
-    known = outcomes_of(validation, record.baseline.rows)
     for epoch in range(1, max((step.epoch for step in record.steps), default=0) + 1):
         for step in record.steps:
             for gate in step.gates if step.epoch == epoch else ():
@@ -46,18 +44,12 @@ def quadrant_rows(record: RunRecord) -> Iterator[QuadrantRow]:
                     yield from _rows("gate", epoch, step.step, pairs, gate.task_type)
         for end in record.ends:
             if end.epoch == epoch:
-                yield from _of_end(record, end, known)
-                known = last_known(validation, end)
+                yield from _of_end(record, end)
     if record.test is not None:
         sides = [
             outcomes_of(record.benchmark.test, rows) for rows in (record.baseline.rows, record.test.rows)
         ]
         yield from _rows("final_test", len(record.ends), None, _joined(*sides), record.benchmark.units)
-
-
-def last_known(validation: Sequence[Unit], end: EndRecord) -> dict[str, bool | None]:
-    """Outcomes of the last full validation of an epoch that counts: R2 where it was kept, else R."""
-    return outcomes_of(validation, (end.second.kept or end.validation).rows)
 
 
 def outcomes_of(units: Iterable[Unit], rows: Iterable[Prediction]) -> dict[str, bool | None]:
@@ -82,9 +74,10 @@ def change(before: float | None, after: float | None) -> Change:
 Pairs = Mapping[str, tuple[float | None, float | None]]
 
 
-def _of_end(record: RunRecord, end: EndRecord, known: Mapping[str, bool | None]) -> Iterator[QuadrantRow]:
+def _of_end(record: RunRecord, end: EndRecord) -> Iterator[QuadrantRow]:
     units, validation = record.benchmark.units, record.benchmark.validation
-    first = outcomes_of(validation, end.validation.rows)
+    _, measured = record.measured_before(end.epoch)
+    known, first = (outcomes_of(validation, rows) for rows in (measured, end.validation.rows))
     yield from _rows("validation", end.epoch, None, _joined(known, first), units)
     half = len(end.momentum.rows) // 2
     sides = (end.momentum.rows[:half], end.momentum.rows[half:])

@@ -1,10 +1,11 @@
 """The artefacts of a run that tables are made from, read by their place in the run's folder."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from skillmake.agent.loop import Prediction
 from skillmake.artifacts import Model, read_model
 from skillmake.benchmark import Benchmark
 from skillmake.epoch_report import EpochReport
@@ -65,6 +66,15 @@ class RunRecord:
     steps: tuple[StepRecord, ...]
     ends: tuple[EndRecord, ...]
     test: Rollout | None
+
+    def measured_before(self, epoch: int) -> tuple[Texts, Sequence[Prediction]]:
+        """The last texts fully validated before an epoch, with the rollouts: R2 where it was kept."""
+        end = next((end for end in self.ends if end.epoch == epoch - 1), None)
+        if end is None:
+            return self.seed, self.baseline.rows
+        if (kept := end.second.kept) is not None:
+            return end.tried, kept.rows
+        return end.measured, end.validation.rows
 
 
 def read_record(files: Iterable[Path]) -> RunRecord:

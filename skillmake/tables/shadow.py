@@ -14,9 +14,9 @@ from skillmake.state import accuracy
 from skillmake.tables.columns import Epoch, Row, Step, TaskType
 from skillmake.tables.pairs import outcomes_of
 from skillmake.tables.peers import MINIBATCH, PEERS
-from skillmake.tables.record import EndRecord, RunRecord, StepRecord
+from skillmake.tables.record import RunRecord, StepRecord
 from skillmake.texts import Texts, is_default
-from skillmake.units import Unit, unit_right
+from skillmake.units import Unit, share_right, unit_right
 
 OURS = "gate"
 
@@ -110,15 +110,13 @@ def verdicts(gate: GateResult, units: Sequence[Unit]) -> list[dict[str, Any]]:
 
 
 def unit_shares(units: Sequence[Unit], rows: Sequence[Prediction]) -> dict[str, float | None]:
-    """Share of the draws of each unit that are right; None where one ended in an error."""
+    """Share of the draws of each unit that are right, as the gate reads it."""
     draws: dict[int, dict[str, bool | None]] = {}
     for row in rows:
         draws.setdefault(row.replicate, {})[row.question_id] = row.right
-    found = {}
-    for unit in units:
-        outcomes = [unit_right(unit, right) for right in draws.values()]
-        found[unit.unit_id] = None if None in outcomes else sum(map(bool, outcomes)) / len(outcomes)
-    return found
+    return {
+        unit.unit_id: share_right([unit_right(unit, right) for right in draws.values()]) for unit in units
+    }
 
 
 def _units(gate: GateResult) -> list[str]:
@@ -140,7 +138,7 @@ def _validation_said(record: RunRecord, step: StepRecord, gate: GateResult) -> d
     end = next((end for end in record.ends if end.epoch == step.epoch), None)
     if end is None or not _accepted(gate):
         return said
-    texts, rows = measured_before(record, step.epoch)
+    texts, rows = record.measured_before(step.epoch)
     units = [unit for unit in record.benchmark.validation if unit.task_type == gate.task_type]
     before, after = (outcomes_of(units, found) for found in (rows, end.validation.rows))
     pairs = [(before.get(unit.unit_id), after.get(unit.unit_id)) for unit in units]
@@ -153,16 +151,6 @@ def _validation_said(record: RunRecord, step: StepRecord, gate: GateResult) -> d
         "validation_losses": pairs.count((True, False)),
         "alone": is_parent and texts.prompts.digest == end.measured.prompts.digest,
     }
-
-
-def measured_before(record: RunRecord, epoch: int) -> tuple[Texts, Sequence[Prediction]]:
-    """The last texts that were fully validated before an epoch, with the rollouts: R2 where it was kept."""
-    end: EndRecord | None = next((end for end in record.ends if end.epoch == epoch - 1), None)
-    if end is None:
-        return record.seed, record.baseline.rows
-    if (kept := end.second.kept) is not None:
-        return end.tried, kept.rows
-    return end.measured, end.validation.rows
 
 
 def _probation_ends(record: RunRecord) -> dict[tuple[int, int, str], str]:

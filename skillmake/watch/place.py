@@ -6,18 +6,30 @@ from pathlib import Path
 from statistics import median
 from typing import Literal
 
-from skillmake.watch.files import modified, names
+from skillmake.watch.files import Files, modified, names
 from skillmake.watch.signs import Running
 
 Stage = Literal["prepare", "step", "end", "deliver"]
 LAST_FEW = 5  # steps and epoch ends that the time left is estimated from
 PREPARING = ("questions", "pools", "seed", "baseline", "init")
+# Milestones of an epoch's end in order of time
+ENDING = {
+    "measured": "validation.json",
+    "validation": "scores.json",
+    "momentum": "momentum.json",
+    "prompts": "prompts.json",
+    "second": "validation2.json",
+    "end": "state.json",
+}
 # Rules that come before a milestone at their place; before any other come all of them
 BEFORE = {
     "baseline": ("questions", "pools", "seed", "baseline"),
     "plan": ("plan",),
     "rollout": ("rollout",),
+    "measured": ("val_eval",),
     "validation": ("val_eval", "settle_epoch"),
+    "momentum": ("val_eval", "settle_epoch", "momentum"),
+    "prompts": ("val_eval", "settle_epoch", "momentum", "prompts"),
 }
 DELIVERY = (99, 999, True, True)
 
@@ -49,7 +61,7 @@ class Milestone:
     time: float
 
 
-def read_milestones(run_dir: Path) -> list[Milestone]:
+def read_milestones(files: Files, run_dir: Path) -> list[Milestone]:
     """What is there of the baseline, plans, steps, ends of epochs and final test, in the order of the DAG."""
     found = [
         (Place(), "baseline", run_dir / "data/baseline.json"),
@@ -57,12 +69,15 @@ def read_milestones(run_dir: Path) -> list[Milestone]:
     ]
     for folder in names(run_dir, "e[0-9][0-9]"):
         epoch = int(folder.name[1:])
-        found.append((Place(epoch), "plan", folder / "plan.json"))
+        plan = folder / "plan.json"
+        # The plan that stops the training begins no epoch: what follows it is the delivery
+        stops = files.part(plan, "stops", lambda value: bool(value["stop"]))
+        found.append((Place(*DELIVERY) if stops else Place(epoch), "plan", plan))
         for step in names(folder, "s[0-9][0-9][0-9]"):
             place = Place(epoch, int(step.name[1:]))
             found += [(place, "rollout", step / "rollout.json"), (place, "step", step / "state.json")]
         last = Place(epoch, 999, is_end=True)
-        found += [(last, "validation", folder / "end/scores.json"), (last, "end", folder / "end/state.json")]
+        found += [(last, kind, folder / "end" / name) for kind, name in ENDING.items()]
     found.append((Place(*DELIVERY), "final_test", run_dir / "final_test.json"))
     times = [(place, kind, modified(path)) for place, kind, path in found]
     return [Milestone(place, kind, time) for place, kind, time in times if time is not None]

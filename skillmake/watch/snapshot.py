@@ -70,7 +70,7 @@ class Watcher:
         log_dir = self.run_dir / "log"
         session = read_session(self._files, log_dir)
         jobs = read_running(self._files, log_dir, now)
-        milestones = read_milestones(self.run_dir)
+        milestones = read_milestones(self._files, self.run_dir)
         self._logs.look()
         signs = [*(job.seen for job in jobs), *(each.time for each in milestones)]
         last = max(signs, default=session.started if session else None)

@@ -119,6 +119,7 @@ def test_a_second_snakemake_says_so_and_leaves(project: Make) -> None:
     last = watcher.look(time.time())
     assert {snap.status for snap in seen} <= {"training", "finished"}
     assert any(snap.jobs for snap in seen)
+    assert [snap.place for snap in seen] == sorted(snap.place for snap in seen)
     assert (last.status, last.steps_done, last.broken) == ("finished", last.steps, [])
     assert (last.calls.paid, last.calls.errors) == (len(busy.paid()), 0)
 

@@ -18,7 +18,7 @@ def test_a_run_explains_itself_and_a_changed_byte_is_named(trained: Project) -> 
     work = trained
     before = work.artefacts()
     changed = delivered_with_an_edit(work)
-    written = [line for line in commands("README.md") if line.startswith(EXPLAIN)]
+    written = [line for line in commands() if line.startswith(EXPLAIN)]
     assert [" ".join(line.split()[:2]) for line in written] == list(EXPLAIN)
     printed = [work.run("bash", "-c", line.replace("skills/intent/SKILL.md", changed)) for line in written]
     verified, lineage, blame, diff = printed
@@ -42,6 +42,15 @@ def test_a_run_explains_itself_and_a_changed_byte_is_named(trained: Project) -> 
     assert all(len(tables[name]) for name in ROWS)
     assert list(tables["llm_calls"]["key"][~tables["llm_calls"]["cached"]]) == work.paid()
     assert tables["shadow_gate"]["true_gain"].notna().all()
+    said = {line: work.run("bash", "-c", line) for line in commands("docs/cli.md")}
+    assert said["skillmake watch"].startswith("run main  finished after ")
+    assert ", valid\n" in said["skillmake skills check data/triage/skills"]
+    delivered, exported = work.root / "skills", work.root / "build/delivered"
+    assert [p.relative_to(exported) for p in sorted(exported.rglob("*.md"))] == (
+        [p.relative_to(delivered) for p in sorted(delivered.glob("*/SKILL.md"))]
+    )
+    for path in delivered.glob("*/SKILL.md"):
+        assert (exported / path.relative_to(delivered)).read_bytes() == path.read_bytes()
     assert work.artefacts() == before, "explaining a run changes nothing"
 
     path = work.root / "runs" / "main" / "e01" / "s001" / "rollout.json"

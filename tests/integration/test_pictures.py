@@ -1,30 +1,33 @@
 """A real clip becomes a tree with frames, a vision model looks at them over HTTP, and the answer follows."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 from urllib.request import Request, urlopen
 
 import pytest
+import yaml
 from PIL import Image, ImageStat
 
+from benchmarks.in_process import Run, checkout
 from skillmake.agent.factory import open_student
 from skillmake.agent.loop import Prediction
 from skillmake.agent.vision import Vision
+from skillmake.artifacts import read_json
 from skillmake.build_tree import Sizes, build
 from skillmake.captioning import caption_windows
-from skillmake.config.load import parse_config
+from skillmake.config.load import overlay, parse_config
 from skillmake.config.models import Config
 from skillmake.errors import EndpointError
 from skillmake.llm.factory import make_client
-from skillmake.questions import Question
+from skillmake.questions import Question, dump_questions
 from skillmake.rehearsal.server import ServerConfig, serve
 from skillmake.rehearsal.world import WorldConfig
 from skillmake.texts import Texts, Version
 from skillmake.windows import Window
-from tests.clips import real_clip
-from tests.integration.conftest import ROOT
+from tests.clips import make_clip, real_clip
+from tests.integration.conftest import ROOT, Project
 from tests.scripted import SKILL
 
 OPTIONS = ["blue", "brown", "grey"]
@@ -170,3 +173,72 @@ def test_captions_that_cannot_be_had(url: str, videos: Path, tmp_path: Path) -> 
         client.close()
     texts = ["Picture 1 is mostly grey.", "Picture 1 is mostly brown.", "as it was"]
     assert ([window.caption for window in found.windows], found.cut) == (texts, 0)
+
+
+COLOURS = ("red", "green", "blue", "yellow", "pink", "purple")
+
+
+def colour_questions(videos: Path) -> list[Question]:
+    """24 questions about four made clips, a second each."""
+    found = []
+    for turn in range(4):
+        colours = COLOURS[turn:] + COLOURS[:turn]
+        video = make_clip(videos / f"clip{turn}.mp4", colours)
+        build(video, video.stem, videos, Sizes(window_s=1, fanout=6, fps=1, side=64))
+        video.unlink()
+        for second, colour in enumerate(colours):
+            value = {
+                "question_id": f"{video.stem}-{second}",
+                "task_type": "colour",
+                "question": f"Which colour has second {second}?",
+                "options": sorted(COLOURS),
+                "answer": colour,
+                "video_id": video.stem,
+                "scope": {"span": [second, second + 1]},
+            }
+            found.append(Question.model_validate(value))
+    return found
+
+
+def test_every_rule_with_an_agent_is_given_the_vision_model() -> None:
+    world = {"provider": "rehearsal", "max_tokens": 200}
+    settings = {
+        "data": {"questions": "questions.jsonl", "videos": "videos", "skills": "data/tree/skills"},
+        "models": {"student": {**world, "model": "student"}, "vision": {**world, "model": "eyes"}},
+        "agent": {"environment": "tree", "options_in": "question"},
+        "train": {"epochs": 1, "batch_size": 6, "min_class_per_batch": 1},
+    }
+    shipped = yaml.safe_load((ROOT / "params.yaml").read_text())
+    with checkout():
+        Path("videos").mkdir()
+        dump_questions(Path("questions.jsonl"), colour_questions(Path("videos")))
+        config = overlay(overlay(shipped, settings), {"data": {"prompts": "data/tree/prompts"}})
+        metrics = Run(config).train()
+        assert metrics["test"]["delivered"] == {"accuracy": 1.0}
+        logs = [
+            json.loads(line)
+            for log in Path("runs").rglob("calls/*")
+            for line in log.read_text().split("\n")[:-1]
+        ]
+        paid = [log["role"] for log in logs if not log["cached"]]
+        # Each colour is one picture, and one question more about each of the 24 seconds
+        assert paid.count("vision") == 24
+        files = read_json("runs/main/data/videos.json")["digests"]
+        assert sorted(files) == sorted(path.as_posix() for path in Path("videos").rglob("*.*"))
+
+
+@pytest.mark.dag
+def test_more_files_than_a_command_has_room_for(project: Callable[[str], Project]) -> None:
+    work = project("work")
+    folder = work.root / "videos" / ("a" * 200) / ("b" * 200)
+    folder.mkdir(parents=True)
+    for number in range(330):
+        (folder / f"{number}.png").write_text(str(number))
+    more = {"run": "many", "agent": {"environment": "tree"}, "data": {"videos": "videos"}}
+    work.params(overlay(work.values(), more))
+    work.train("runs/many/data/videos.json")
+    made = json.loads((work.root / "runs/many/data/videos.json").read_text())
+    assert len(made["digests"]) == 330
+    assert made["digests"] == made["derived_from"]
+    # Linux takes 131,072 bytes as one argument
+    assert sum(map(len, made["digests"])) > 131_072

@@ -103,6 +103,17 @@ def test_a_cap_stops_before_the_call_beyond_it(tmp_path: Path) -> None:
     assert sum(reply.cached for reply in raised) == 2
 
 
+@pytest.mark.parametrize(("caps", "named"), [(Caps(tokens=1), "tokens"), (Caps(cost=0.5), "cost")])
+def test_tokens_and_money_stop_after_the_call_that_passes_the_cap(
+    tmp_path: Path, caps: Caps, named: str
+) -> None:
+    client = in_process(tmp_path, caps)
+    client.ask(requests(1))
+    with pytest.raises(TrainingAborted, match=rf"limits.max_{named}: \d+ of (1|0.5) are spent"):
+        client.ask(requests(2))
+    assert Spent.read(tmp_path / "log").calls == 1
+
+
 def test_the_seconds_of_a_run_are_those_of_all_its_commands(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -135,6 +135,13 @@ def test_an_installed_package_says_itself_what_it_needs(work: Path, monkeypatch:
     assert [line.level for line in machine.package_lines(("local",))] == ["ok", "fail"]
 
 
+def test_a_mere_copy_of_the_package_cannot_say_what_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machine, "PYPROJECT", Path("none.toml"))
+    monkeypatch.setattr(machine, "_has", lambda _: False)
+    assert machine.python_line().level == "warn"
+    assert list(machine.package_lines()) == []
+
+
 def test_a_cache_that_cannot_be_written_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     Path("file").write_text("")
     monkeypatch.setenv("SKILLMAKE_CACHE", "file/cache")

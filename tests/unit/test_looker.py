@@ -17,8 +17,7 @@ from skillmake.llm.cost import Caps, Meter
 from skillmake.llm.openai_provider import OpenAIProvider
 from skillmake.llm.types import Provider
 from skillmake.questions import Question
-from skillmake.rehearsal import habits as told
-from skillmake.rehearsal import looker
+from skillmake.rehearsal import habits, looker
 from skillmake.rehearsal.provider import RehearsalProvider
 from skillmake.rehearsal.server import ServerConfig, serve
 from skillmake.rehearsal.world import World, WorldConfig
@@ -48,8 +47,8 @@ CAT = ask("Is there a cat in the video?", ["yes", "no"], "yes")
 HORSE = ask("Is there a horse in the video?", ["yes", "no"], "no")
 
 
-def with_habits(*habits: str, prompts: dict[str, str] | None = None) -> Texts:
-    skill = SKILL + "".join(f"- {habit}\n" for habit in habits)
+def with_habits(*told: str, prompts: dict[str, str] | None = None) -> Texts:
+    skill = SKILL + "".join(f"- {habit}\n" for habit in told)
     return texts(prompts).with_skill("default-strategy/SKILL.md", skill, "test")
 
 
@@ -87,30 +86,27 @@ def test_it_searches_reads_and_answers_by_what_it_read(tmp_path: Path) -> None:
 
 
 def test_a_habit_changes_what_is_read_and_so_the_answer(tmp_path: Path) -> None:
-    poor, good = (
-        run(tmp_path, CARRIES, with_habits()),
-        run(tmp_path, CARRIES, with_habits(told.READ_MANY)),
-    )
+    poor, good = run(tmp_path, CARRIES, with_habits()), run(tmp_path, CARRIES, with_habits(habits.READ_MANY))
     assert {node for step in good.steps for node in step.nodes} > {n for s in poor.steps for n in s.nodes}
     assert good.prediction == "a yellow ball"
-    options = run(tmp_path, CARRIES, with_habits(looker.SEARCH_OPTIONS))
+    options = run(tmp_path, CARRIES, with_habits(habits.SEARCH_OPTIONS))
     searches = [what for _, tool, what in did(options) if tool == "search_captions"]
     assert searches == ["running dog carry", "stick", "yellow ball", "shoe"]
-    none = run(tmp_path, CARRIES, with_habits(looker.READ_NONE))
+    none = run(tmp_path, CARRIES, with_habits(habits.READ_NONE))
     assert not any(step.nodes for step in none.steps)
     assert none.prediction == CHOICES[0]
-    assert run(tmp_path, CARRIES, with_habits(looker.SHORTEST)).prediction == "a shoe"
+    assert run(tmp_path, CARRIES, with_habits(habits.SHORTEST)).prediction == "a shoe"
 
 
 def test_it_says_yes_until_it_learns_to_doubt(tmp_path: Path) -> None:
     assert [run(tmp_path, q, with_habits()).prediction for q in (CAT, HORSE)] == ["yes", "yes"]
-    doubting = with_habits(looker.DOUBT)
+    doubting = with_habits(habits.DOUBT)
     assert [run(tmp_path, q, doubting).prediction for q in (CAT, HORSE)] == ["yes", "no"]
 
 
 def test_it_walks_down_to_the_scope(tmp_path: Path) -> None:
     asked = HORSE.model_copy(update={"scope": {"span": [4.0, 5.0]}})
-    row = run(tmp_path, asked, with_habits(looker.WALK))
+    row = run(tmp_path, asked, with_habits(habits.WALK))
     assert [(tool, what) for _, tool, what in did(row)][1:] == [
         ("list_children", "0"),
         ("list_children", "0.1"),
@@ -120,15 +116,55 @@ def test_it_walks_down_to_the_scope(tmp_path: Path) -> None:
 
 
 def test_it_reads_its_skill_by_the_tool(tmp_path: Path) -> None:
-    row = run(tmp_path, HORSE, with_habits(looker.DOUBT), skill_mode="tool")
+    row = run(tmp_path, HORSE, with_habits(habits.DOUBT), skill_mode="tool")
     assert did(row)[0][:2] == (1, "read_skill")
     assert row.prediction == "no"
-    assert run(tmp_path, HORSE, with_habits(looker.DOUBT), skill_mode="off").prediction == "yes"
+    assert run(tmp_path, HORSE, with_habits(habits.DOUBT), skill_mode="off").prediction == "yes"
 
 
-@pytest.mark.parametrize("habits", [(), (looker.SEARCH_OPTIONS, told.READ_MANY)])
-def test_over_http_it_does_the_same(tmp_path: Path, habits: tuple[str, ...]) -> None:
-    of = with_habits(*habits, prompts={"tools/read_node/extract.md": told.KEEP_ALL})
+def test_before_and_after_it_reads_the_neighbour(tmp_path: Path) -> None:
+    for word, beside in (("after", []), ("before", [("read_node", "0.0.1")])):
+        asked = ask(f"What happens {word} the dog runs over the grass?", ["a fence", "a door"], "a fence")
+        row = run(tmp_path, asked, with_habits(habits.AROUND, habits.FIRST_WINDOW))
+        # 0.0.2 is found; it is the last window below 0.0, so nothing comes after it there
+        assert [(tool, what) for _, tool, what in did(row)][1:] == [
+            ("list_children", "0.0"),
+            ("read_node", "0.0.2"),
+            *beside,
+        ]
+
+
+def test_it_counts_sentences_where_it_is_told_to(tmp_path: Path) -> None:
+    """Both options are named whole; the dog in more sentences."""
+    asked = ask("What is there with the dog?", ["a door", "a dog"], "a dog")
+    keeping = {"tools/read_node/extract.md": habits.KEEP_ALL}
+    assert run(tmp_path, asked, with_habits(habits.READ_MANY, prompts=keeping)).prediction == "a door"
+    told = with_habits(habits.READ_MANY, habits.COUNT, prompts=keeping)
+    assert run(tmp_path, asked, told).prediction == "a dog"
+
+
+def test_what_the_extract_prompt_drops_it_does_not_know(tmp_path: Path) -> None:
+    plain = {"tools/read_node/extract.md": "Write down what bears on the question."}
+    keeping = {"tools/read_node/extract.md": f"Write down what bears on it. {habits.KEEP_ALL}"}
+    doubting = [run(tmp_path, CAT, with_habits(habits.DOUBT, prompts=each)) for each in (plain, keeping)]
+    assert [row.prediction for row in doubting] == ["no", "yes"]
+    assert [step.result for step in doubting[0].steps if step.nodes] == [
+        "Node 0.0.0, 0-1 s, inside of 0.0, leaf."
+    ]
+
+
+def test_it_searches_for_what_the_checks_name_as_missing(tmp_path: Path) -> None:
+    asked = ask("Does the cat see the ducks?", ["yes", "no"], "no")
+    naming = {"tools/read_node/verify.md": f"Say in one sentence what is missing. {habits.NAME_MISSING}"}
+    rows = [run(tmp_path, asked, with_habits(habits.FIRST_WINDOW, prompts=each)) for each in ({}, naming)]
+    searches = [[what for _, tool, what in did(row) if tool == "search_captions"] for row in rows]
+    assert searches == [["cat see ducks"], ["cat see ducks", "cat see"]]
+    assert rows[1].steps[1].verdict == "Look further: cat see."
+
+
+@pytest.mark.parametrize("told", [(), (habits.SEARCH_OPTIONS, habits.READ_MANY)])
+def test_over_http_it_does_the_same(tmp_path: Path, told: tuple[str, ...]) -> None:
+    of = with_habits(*told, prompts={"tools/read_node/extract.md": habits.KEEP_ALL})
     inside = run(tmp_path / "inside", CARRIES, of)
     with serve(ServerConfig(world=WORLD)) as (url, _):
         model = ModelConfig(provider="openai", model="rehearsal-student", base_url=f"{url}/v1")

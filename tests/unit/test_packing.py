@@ -156,3 +156,38 @@ def test_a_file_that_is_no_pack_is_refused_and_changes_nothing(tmp_path: Path, d
         with pytest.raises(DataError, match=r"run.tar.gz: this is not a packed run"):
             unpack_if_other(root)
     assert files(root) == before
+
+
+# --- a pack that is damaged beside its run, or without it -----------------------------
+@pytest.fixture
+def packed(tmp_path: Path) -> Path:
+    """A folder with a run that is packed."""
+    note_made(Path("runs/m/a.json"), "1", tmp_path)
+    write(tmp_path / "runs/m/a.json", "1")
+    pack("m", ["runs/m/a.json"], tmp_path)
+    return tmp_path
+
+
+def test_a_pack_that_was_damaged_beside_its_run_is_told_and_set_aside(
+    packed: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert unpack_if_other(packed) is None
+    whole = (packed / PACK).read_bytes()
+    (packed / PACK).write_bytes(whole[: len(whole) // 2])
+    assert unpack_if_other(packed) is None
+    kept = f".snakemake/skillmake/changed/{PACK}"
+    assert capsys.readouterr().out == f"{PACK}: changed since it was made; kept in {kept}, made again\n"
+    assert (packed / kept).read_bytes() == whole[: len(whole) // 2]
+    assert not (packed / PACK).exists()
+    assert (packed / "runs/m/a.json").read_text() == "1"
+
+
+def test_a_damaged_pack_without_its_run_stops(packed: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    clone = tmp_path_factory.mktemp("clone")
+    (clone / PACK).write_bytes((packed / PACK).read_bytes())
+    assert unpack_if_other(clone) == "m"
+    assert (clone / "runs/m/a.json").read_text() == "1"
+    other = tmp_path_factory.mktemp("other")
+    (other / PACK).write_bytes((packed / PACK).read_bytes()[:-40])
+    with pytest.raises(DataError, match="not a packed run"):
+        unpack_if_other(other)

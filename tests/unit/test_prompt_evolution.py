@@ -212,8 +212,11 @@ def test_the_teacher_of_the_world_writes_both_kinds(tools: Tools) -> None:
     record = tools.evolve(provider, TOOL, pack=pack)
     assert (system.status, record.status) == ("proposed", "proposed")
     assert {text.strip() for text in system.after.values()} <= set(WORLD.sentences)
-    # A tool's prompt keeps its text and is given a sentence that its reader follows
-    assert any(KEEP_ALL in text for text in record.after.values())
+    # One of a tool's two texts is given a sentence that its reader follows
+    assert [text.strip() for text in record.after.values()] == [
+        f"Note what you see.\n{KEEP_ALL}",
+        "Look again.",
+    ]
 
 
 # --- lapses and ranking ---------------------------------------------------------------

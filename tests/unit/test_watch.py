@@ -44,7 +44,8 @@ def run_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for step in range(1, 4):
         order += [f"e01/s00{step}/rollout.json", *(f"e01/s00{step}/gate/{t}.json" for t in ("alpha", "beta"))]
         order += [f"e01/s00{step}/state.json"]
-    order += ["e01/end/scores.json", "e01/end/best.json", "e01/end/state.json"]
+    ends = ("validation", "scores", "best", "momentum", "state")
+    order += [f"e01/end/{name}.json" for name in ends]
     begin = time.time() - 1000
     for place, name in enumerate(order):
         if (folder / name).exists():
@@ -183,6 +184,14 @@ def test_every_job_has_its_place(run_dir: Path, rule: str, wildcards: dict[str, 
     begin_session(run_dir, CONFIG)
     with job(run_dir, rule, **wildcards):
         assert shown(look(run_dir)).splitlines()[1].startswith(stage)
+
+
+@pytest.mark.parametrize(("stop", "stage"), [("all 1 epochs are done", "deliver"), ("", "step")])
+def test_after_the_plan_that_stops_comes_the_delivery(run_dir: Path, stop: str, stage: str) -> None:
+    """Between two jobs only the artefacts say where the run is."""
+    begin_session(run_dir, CONFIG)
+    write_text(run_dir / "e02/plan.json", canonical({"epoch": 2, "stop": stop, "batches": []}))
+    assert look(run_dir).place.stage == stage
 
 
 # --- gates ------------------------------------------------------------------------------
