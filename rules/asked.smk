@@ -95,10 +95,18 @@ def of_diagnosis(wildcards):
     }
 
 
+def of_diagnoses(wildcards):
+    return labelled_rollouts(RUN_DIR, ASKED.rollouts)
+
+
 def diagnoses(wildcards):
-    try:
-        labels = labelled_rollouts(RUN_DIR, ASKED.rollouts)
-    except SkillmakeError as error:
-        problems.append(str(error))
-        labels = []
+    labels = files_or_problem(of_diagnoses, wildcards)
     return [f"{DIAGNOSE}/{label}/diagnosis.json" for label in labels]
+
+
+FILES_OF = {
+    "infer": of_infer,
+    "eval": of_eval,
+    "promote": of_promote,
+    "diagnose": of_diagnoses,
+}

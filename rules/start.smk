@@ -3,6 +3,7 @@
 import atexit
 import shutil
 
+from skillmake.chosen import no_such_seed
 from skillmake.config.modes import USED_BY
 from skillmake.made import set_changed_aside
 from skillmake.packing import PACK, pack, unpack_if_other
@@ -13,6 +14,7 @@ from skillmake.workspace import (
     MODES,
     STRUCTURE,
     TrainingLock,
+    only_looks,
     prune,
     sweep_incomplete,
 )
@@ -20,16 +22,22 @@ from skillmake.workspace import (
 SNAKEMAKE = Path(".snakemake")
 LOCK = TrainingLock(LOCK_FILE)
 UNPRUNED = SNAKEMAKE / "skillmake.unpruned"
+# While it reads this file Snakemake does not know yet what it was started for
+LOOKS = only_looks(sys.argv[1:])
 
-# A dry run may only bring what is not there yet.
-if workflow.is_main_process and (not workflow.dryrun or not Path(RUN).exists()):
+# Who only looks may bring what is not there yet
+if workflow.is_main_process and (not LOOKS or not Path(RUN).exists()):
     try:
         if LOCK.acquire() and (unpacked := unpack_if_other()):
             print(f"runs/{unpacked}: taken from {PACK}", file=sys.stderr)
     except SkillmakeError as error:
         raise WorkflowError(str(error))
 
-if workflow.is_main_process and not workflow.dryrun and LOCK.acquire():
+# Snakemake would only say that files of it are missing
+if STORED and not Path(STORED[0]).is_file() and not Path(DATA["questions"]).is_file():
+    raise WorkflowError(str(no_such_seed(Path(STORED[0]).parent)))
+
+if workflow.is_main_process and not LOOKS and LOCK.acquire():
     for left in sweep_incomplete(SNAKEMAKE / "incomplete"):
         print(f"{left}: a killed run left it incomplete; made again", file=sys.stderr)
     for changed, kept in set_changed_aside(CONFIG.run):
@@ -39,24 +47,21 @@ if workflow.is_main_process and not workflow.dryrun and LOCK.acquire():
         )
 
 
-onstart:
-    if not LOCK.acquire():
-        raise WorkflowError(
-            "another snakemake trains in this directory; wait for it or stop it"
-        )
-    if check_start({job.rule.name for job in workflow.dag.jobs}):
-        UNPRUNED.touch()
-    begin_session(Path(RUN), CONFIG)
+# --- what must not begin -----------------------------------------------------------
+STARTED = []  # holds something from the first job on
 
 
-def structural_files():
-    return [*([] if REHEARSAL else [CONFIG.data.questions]), *seed_files()]
+def structure_now():
+    files = [*([] if REHEARSAL else [CONFIG.data.questions]), *seed_files()]
+    return structure_of(CONFIG), [Path(file) for file in files]
 
 
 def check_start(started):
-    """Refuse what must not begin: a target that lacks something, a run that is no longer the same. Returns
-    whether rules of the training are among those that start."""
+    """Refuse a target that lacks something, and a run that is no longer the same. Returns whether rules of the
+    training are among those that start."""
     modes = started & set(USED_BY)
+    for mode in modes:
+        files_or_problem(FILES_OF[mode], None)
     trains = bool(started - modes - {"diagnose_rollouts", "videos_now"})
     unused = SHORT_KEYS - {key for mode in modes for key in USED_BY[mode]}
     who = ", ".join(sorted(modes)) or "the training"
@@ -65,14 +70,35 @@ def check_start(started):
         raise WorkflowError("\n".join(dict.fromkeys(wrong)))
     try:
         if trains:
-            known = structure_of(CONFIG), [Path(file) for file in structural_files()]
-            check_unchanged(Path(RUN), *known)
-            record(Path(RUN), *known)
+            check_unchanged(Path(RUN), *structure_now())
     except SkillmakeError as error:
         raise WorkflowError(str(error))
     return trains
 
 
+onstart:
+    STARTED.append(RUN)
+    if not LOCK.acquire():
+        raise WorkflowError(
+            "another snakemake trains in this directory; wait for it or stop it"
+        )
+    if check_start({job.rule.name for job in workflow.dag.jobs}):
+        record(Path(RUN), *structure_now())
+        UNPRUNED.touch()
+    begin_session(Path(RUN), CONFIG)
+
+
+# A dry run, and a start that has nothing to do, call no handler
+@atexit.register
+def _say_what_a_start_refuses():
+    if workflow.is_main_process and workflow._dag is not None and not STARTED:
+        try:
+            check_start({job.rule.name for job in workflow.dag.jobs})
+        except WorkflowError as error:
+            print(f"A start would be refused:\n{error}", file=sys.stderr)
+
+
+# --- the end ------------------------------------------------------------------------
 def finish():
     """Delete what the finished DAG does not contain, as a re-run may be shorter than the run before; and
     pack what it does."""

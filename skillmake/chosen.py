@@ -1,5 +1,6 @@
 """What a user has named for infer, eval, diagnose or promote: versions and files of a run (SPEC §8)."""
 
+import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -7,6 +8,7 @@ from pathlib import Path
 
 from skillmake.artifacts import read_json
 from skillmake.errors import DataError
+from skillmake.questions import did_you_mean
 
 # Texts of an epoch's end in order of time, after those of its steps
 END = ("settled_texts.json", "momentum_texts.json", "prompts_texts.json", "texts.json")
@@ -54,7 +56,11 @@ def choose(run_dir: Path, name: str) -> Chosen:
         epoch = int(match[1] or 0)
         file = run_dir / (f"e{epoch:02d}/end/texts.json" if epoch else "data/texts.json")
         if file not in places:
-            raise DataError(f"{name}: {run_dir} has no such end of an epoch")
+            ended = [f"epoch:{int(path.parts[-3][1:])}" for path in places if path.match("end/texts.json")]
+            raise DataError(
+                f"{name}: {run_dir} has no such end of an epoch",
+                f"it has {', '.join(ended)}" if ended else "its first epoch has not ended yet",
+            )
         return Chosen.of(file)
     return _by_digest(run_dir, places, name)
 
@@ -133,11 +139,11 @@ def folder_name(text: str) -> str:
 
 def versions_of(rollouts: Path) -> tuple[str, str]:
     """Digests of the skills and the prompts that rollouts were made with."""
-    value = read_json(rollouts)
     try:
+        value = json.loads(rollouts.read_bytes())
         _ = value["rows"]
         return str(value["skills"]), str(value["prompts"])
-    except (KeyError, TypeError):
+    except (KeyError, TypeError, ValueError):
         raise DataError(
             f"{rollouts}: not a file of rollouts", "such files have `skills`, `prompts` and `rows`"
         ) from None
@@ -159,3 +165,11 @@ def check_free(folder: Path, skills: str, prompts: str) -> None:
     if (known.get("skills"), known.get("prompts")) != (skills, prompts):
         what = f"skills {known['skills']} with prompts {known['prompts']}" if known else "not a promoted seed"
         raise DataError(f"{folder}: is there already: {what}", "choose another name")
+
+
+def no_such_seed(folder: Path) -> DataError:
+    """That there is no seed in `folder`, with those that stand beside it."""
+    known = sorted(path.parent.name for path in folder.parent.glob("*/seed.json"))
+    there = f"data.seed may be {', '.join(known)}; " if known else ""
+    how = f"`snakemake --cores 8 promote --config version=best name={folder.name}` makes it"
+    return DataError(f"{folder}: no such seed.{did_you_mean(folder.name, known)}", there + how)

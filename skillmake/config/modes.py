@@ -1,16 +1,21 @@
 """Parameters of the targets beside training (SPEC §8): infer, eval, diagnose, promote."""
 
+import re
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
 
 from skillmake.config.section import NAME, Section
 
+VERSION = r"^(current|best|seed|epoch:\d+|[0-9a-f]+)$"
 
-def _digest_is_text(value: Any) -> Any:
+
+def _version(value: Any) -> Any:
     # Snakemake and YAML take 012345 and 12e4 for numbers, from which the digits cannot be had back
     if isinstance(value, (int, float)):
         raise ValueError("a digest of digits alone is read as a number: write version='\"012345\"'")
+    if isinstance(value, str) and not re.match(VERSION, value):
+        raise ValueError("expected best, seed, current, epoch:N, or a digest or the start of one")
     return value
 
 
@@ -24,9 +29,9 @@ SomeTexts = Annotated[tuple[str, ...] | None, BeforeValidator(_one_or_more)]
 class Modes(Section):
     """What infer, eval, diagnose and promote work on; `--config version=best` sets modes.version."""
 
-    version: Annotated[str | None, BeforeValidator(_digest_is_text)] = Field(
+    version: Annotated[str | None, BeforeValidator(_version)] = Field(
         None,
-        pattern=r"^(current|best|seed|epoch:\d+|[0-9a-f]+)$",
+        pattern=VERSION,
         description="infer, eval, promote: a digest or unique prefix, seed, best, current, or epoch:N; "
         "infer takes `current` without it.",
     )

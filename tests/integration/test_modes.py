@@ -105,13 +105,25 @@ def refuses_what_must_not_begin(work: Project) -> None:
     prompt = work.root / "data/seed/prompts/system.md"
     text = prompt.read_text()
     prompt.write_text(text + "\nThink.\n")
-    output = work.train("--config", "train={batch_size: 9}", ok=False)
-    assert "runs/main was started with other structural parameters:\n  train.batch_size: 8 → 9\n" in output
-    assert "  content of data/seed/prompts/system.md: sha256 " in output
-    assert "skillmake archive main" in output
+    asked = ("--config", "train={batch_size: 9}")
+    plan = work.root / "runs/main/e01/plan.json"
+    plan.write_bytes(before["runs/main/e01/plan.json"] + b" ")
+    dry = work.train("-n", *asked)
+    assert plan.read_bytes().endswith(b" "), "who only looks sets nothing aside"
+    plan.write_bytes(before["runs/main/e01/plan.json"])
+    for output in (dry, work.train(*asked, ok=False)):
+        assert "runs/main was started with other structural parameters:\n" in output
+        assert "\n  train.batch_size: 8 → 9\n" in output
+        assert "  content of data/seed/prompts/system.md: sha256 " in output
+        assert "skillmake archive main" in output
     prompt.write_text(text)
-    output = work.train("promote", "--config", "version=seed", "name=strong", "first=3", ok=False)
-    assert "first: no parameter of eval, promote\nseeds/strong: is there already: skills " in output
+    output = work.train("eval", "--config", "version=best", "first=3")
+    assert "first: no parameter of eval" in output, "also where there is nothing to do"
+    output = work.train("promote", "--config", "version=seed", "name=strong", ok=False)
+    assert "seeds/strong: is there already: skills " in output
+    output = work.train("--config", "run=third", "data={seed: stron}", ok=False)
+    assert "seeds/stron: no such seed. Did you mean `strong`?" in output
+    assert "rules/" not in output, "where in the code helps no user"
     assert work.artefacts() == before
 
 

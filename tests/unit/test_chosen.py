@@ -12,6 +12,7 @@ from skillmake.chosen import (
     folder_name,
     holder,
     labelled_rollouts,
+    no_such_seed,
     questions_of,
     versions_of,
 )
@@ -57,7 +58,7 @@ def test_a_prefix_leads_to_the_first_artefact_of_the_version(run: SmallRun) -> N
     [
         ("ffff", "holds no version that starts so\n  → current, best, seed, epoch:N, or one of: "),
         ("", "several versions of "),
-        ("epoch:2", "has no such end of an epoch"),
+        ("epoch:2", "has no such end of an epoch\n  → it has epoch:1"),
     ],
 )
 def test_a_version_that_is_not_there_is_said(run: SmallRun, name: str, message: str) -> None:
@@ -81,8 +82,9 @@ def test_rollouts_lead_to_the_texts_they_were_made_with(run: SmallRun) -> None:
 
 
 def test_what_has_no_rollouts_is_said(run: SmallRun) -> None:
-    with pytest.raises(DataError, match=r"state\.json: not a file of rollouts"):
-        versions_of(run.folder / "init/state.json")
+    for name in ("init/state.json", "data/questions.jsonl"):
+        with pytest.raises(DataError, match="not a file of rollouts"):
+            versions_of(run.folder / name)
 
 
 def test_rollouts_are_labelled_by_epoch_and_step_or_by_their_path(tmp_path: Path) -> None:
@@ -126,3 +128,12 @@ def test_a_seed_is_not_overwritten_by_another_version(tmp_path: Path) -> None:
     check_free(seed, "a", "b")
     with pytest.raises(DataError, match="is there already: skills a with prompts b"):
         check_free(seed, "a", "c")
+
+
+def test_a_seed_that_is_not_there_is_told_with_those_that_are(tmp_path: Path) -> None:
+    assert "no such seed.\n  → `snakemake" in str(no_such_seed(tmp_path / "strong"))
+    (tmp_path / "strong").mkdir()
+    (tmp_path / "strong/seed.json").touch()
+    said = str(no_such_seed(tmp_path / "stronk"))
+    assert "Did you mean `strong`?" in said
+    assert "data.seed may be strong" in said

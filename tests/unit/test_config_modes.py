@@ -34,7 +34,7 @@ def test_texts_of_a_nested_section_are_read_as_what_they_should_be() -> None:
     [
         ({"version": 123}, "a digest of digits alone is read as a number"),
         ({"version": float("inf")}, "a digest of digits alone is read as a number"),
-        ({"version": "newest"}, "String should match pattern"),
+        ({"version": "newest"}, "expected best, seed, current, epoch:N, or a digest"),
         ({"first": 0}, "greater than or equal to 1"),
         ({"name": "../x"}, "String should match pattern"),
         ({"nam": "x"}, "did you mean `modes.name`?"),
