@@ -15,4 +15,6 @@ def main(job: Job) -> None:
     job.write("rollout", rollout)
     if stored.why_not:
         job.say(f"baseline: {stored.why_not}, so all questions are asked")
+    if stored.rows:
+        job.say(f"baseline: {sum(row.looked_up for row in rollout.rows)} rollouts are those of the seed")
     job.say(f"baseline: {rollout.summary}")

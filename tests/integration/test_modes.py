@@ -19,7 +19,7 @@ BEFORE = {"questions", "pools", "seed", "baseline", "init"}  # what no decision 
 def test_targets_beside_training_change_nothing_and_a_new_start_loses_nothing(trained: Project) -> None:
     work = trained
     before = work.artefacts()
-    infer, evaluate, diagnose, promote, second, archive, train = commands("docs/modes.md")
+    infer, evaluate, diagnose, promote, second, archive, train, look = commands("docs/modes.md")
     assert train == "snakemake --cores 8"
 
     answers_unlabelled_questions(work, infer)
@@ -38,7 +38,7 @@ def test_targets_beside_training_change_nothing_and_a_new_start_loses_nothing(tr
     a_new_run_pays_no_baseline(work, second)
 
     refuses_what_must_not_begin(work)
-    decisions_rerun_what_the_table_says(work)
+    decisions_rerun_what_the_table_says(work, {"gate.n_max": look})
 
     work.run("bash", "-c", archive)
     assert not (work.root / "runs/main").exists()
@@ -127,10 +127,12 @@ def refuses_what_must_not_begin(work: Project) -> None:
     assert work.artefacts() == before
 
 
-def decisions_rerun_what_the_table_says(work: Project) -> None:
+def decisions_rerun_what_the_table_says(work: Project, commands: dict[str, str]) -> None:
     table = PAGE.read_text()
-    for section, key, value in (("gate", "n_max", 7), ("slow", "gamma", 0.4)):
-        output = work.train("-n", "--config", f"{section}={{{key}: {value}}}", "limits={retries: 1}")
+    other = "snakemake -n --quiet rules --config slow='{gamma: 0.4}' limits='{retries: 1}'"
+    for parameter, command in {**commands, "slow.gamma": other}.items():
+        section, key = parameter.split(".")
+        output = work.run("bash", "-c", command)
         changed, following = rules(output, "params have changed"), rules(output, "input files updated")
         named = rules_in(table, section, key)
         assert changed, output
