@@ -4,11 +4,14 @@
 configfile: "params.yaml"
 
 
-include: "rules/common.smk"  # parameters, code digests, file layout, lock
+include: "rules/common.smk"  # parameters, code digests, file layout
 include: "rules/data.smk"  # questions → pools → seed → baseline → first state
 include: "rules/step.smk"  # plan → rollout → diagnose → evolve → gate → settle
 include: "rules/slow.smk"  # validation → probations → best → next epoch
 include: "rules/deliver.smk"  # sealed test, skills/, versions, metrics.json, plots, tables
+include: "rules/asked.smk"  # what the targets beside training are asked for
+include: "rules/modes.smk"  # infer, eval, diagnose, promote
+include: "rules/start.smk"  # lock, what is refused, what is pruned
 
 
 localrules:

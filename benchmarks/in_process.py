@@ -129,6 +129,7 @@ class Rules:
     basedir = ROOT
     is_main_process = False
     global_resources: Mapping[str, Any] = {}
+    config_settings = SimpleNamespace(config={})  # of the command line
 
     def __init__(self, config: Mapping[str, Any], checkpoints: Any) -> None:
         self.found: dict[str, Rule] = {}

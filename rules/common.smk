@@ -1,10 +1,8 @@
-"""Parameters, code digests, file layout and the lock: everything that is not the algorithm."""
+"""Parameters, code digests, file layout: everything that is not the algorithm."""
 
-import atexit
 import functools
 import json
 import logging
-import shutil
 import sys
 from pathlib import Path
 
@@ -15,31 +13,31 @@ from snakemake.exceptions import WorkflowError
 from snakemake.logging import logger
 
 from skillmake.agent.environments.files import looked_up_files
-from skillmake.artifacts import canonical_line
+from skillmake.artifacts import canonical_line, sha256
 from skillmake.brief import Brief
 from skillmake.codehash import code_digest
-from skillmake.config.load import hashed_part, parse_config, pick, unhashed_part
+from skillmake.config.load import (
+    hashed_part,
+    parse_config,
+    pick,
+    unhashed_part,
+    with_short_keys,
+)
+from skillmake.config.modes import Modes
 from skillmake.errors import SkillmakeError
-from skillmake.made import set_changed_aside
-from skillmake.packing import PACK, pack, unpack_if_other
-from skillmake.pulse import begin_session, end_session
 from skillmake.tables.places import TABLES, place_of
 from skillmake.texts import tool_prompts
-from skillmake.workspace import (
-    TrainingLock,
-    on_file,
-    prune,
-    set_environment,
-    sweep_incomplete,
-)
+from skillmake.workspace import on_file, set_environment
 
 set_environment(Path(workflow.basedir))
 logger.addFilter(Brief())
 # A full disk is told by the job that needs it, and not by each line that no log can take
 logging.raiseExceptions = False
 
+# Parameters of infer, eval, diagnose and promote may be given without their section, `version=best`.
+SHORT_KEYS = set(Modes.model_fields) & set(workflow.config_settings.config)
 try:
-    CONFIG = parse_config(config)
+    CONFIG = parse_config(with_short_keys(config, SHORT_KEYS))
 except SkillmakeError as error:
     raise WorkflowError(str(error))
 
@@ -56,6 +54,15 @@ ALL_SLOTS = None if _limit is None else _limit.value
 # digests stands for them, so that not every rule and every stamp names thousands of frames.
 LOOKED_UP = looked_up_files(CONFIG.agent.environment, CONFIG.data.videos)
 VIDEOS = [f"{RUN}/data/videos.json"] if LOOKED_UP else []
+# Note, questions and rollouts of the promoted seed that the run starts from
+STORED = (
+    [
+        f"seeds/{CONFIG.data.seed}/{name}"
+        for name in ("seed.json", "questions.jsonl", "baseline.json")
+    ]
+    if CONFIG.data.seed
+    else []
+)
 BY_LLM = CONFIG.evolve.teacher == "llm"
 BY_JUDGES = CONFIG.diagnose.method == "judges"
 SOFT = BY_JUDGES and CONFIG.slow.soft_validation
@@ -68,6 +75,9 @@ def templates_in(folder):
 
 TEMPLATES = templates_in(CONFIG.evolve.templates) if BY_LLM else []
 JUDGE_TEMPLATES = templates_in(CONFIG.diagnose.templates) if BY_JUDGES else []
+DIAGNOSE_KEYS = (
+    ["seed", "diagnose", "models.judge", "agent"] if BY_JUDGES else ["diagnose.method"]
+)
 SLOW_TEMPLATES = templates_in(CONFIG.slow.templates)
 # What momentum depends on where there is a model to write it.
 MOMENTUM_KEYS = [
@@ -122,13 +132,15 @@ def code(rule_name):
     return code_digest(Path(workflow.basedir) / "scripts" / f"{rule_name}.py")
 
 
-def io(wildcards, input, output):
+def io(wildcards, input, output, of_run={}):
+    """`of_run`: further inputs by name, which Snakemake is not to know."""
+
     def plain(files):
         return {k: v if isinstance(v, str) else list(v) for k, v in files.items()}
 
     text = canonical_line(
         {
-            "inputs": plain(input),
+            "inputs": {**plain(input), **of_run},
             "outputs": plain(output),
             "wildcards": dict(sorted(wildcards.items())),
             "run": RUN,
@@ -275,91 +287,3 @@ def artefacts(w):
 
 
 TABLE_FILES = {name: f"{RUN}/tables/{name}.jsonl" for name in TABLES}
-
-
-# --- lock, sweep, prune ----------------------------------------------------------
-SNAKEMAKE = Path(".snakemake")
-LOCK = TrainingLock(SNAKEMAKE / "skillmake.lock")
-UNPRUNED = SNAKEMAKE / "skillmake.unpruned"
-
-# A dry run may only bring what is not there yet.
-if workflow.is_main_process and (not workflow.dryrun or not Path(RUN).exists()):
-    try:
-        if LOCK.acquire() and (unpacked := unpack_if_other()):
-            print(f"runs/{unpacked}: taken from {PACK}", file=sys.stderr)
-    except SkillmakeError as error:
-        raise WorkflowError(str(error))
-
-if workflow.is_main_process and not workflow.dryrun and LOCK.acquire():
-    for left in sweep_incomplete(SNAKEMAKE / "incomplete"):
-        print(
-            f"{left}: left incomplete by a run that was killed or had no room; made again",
-            file=sys.stderr,
-        )
-    for changed, kept in set_changed_aside(CONFIG.run):
-        print(
-            f"{changed}: changed since it was made; kept in {kept}, made again",
-            file=sys.stderr,
-        )
-
-
-onstart:
-    if not LOCK.acquire():
-        raise WorkflowError(
-            "another snakemake trains in this directory; wait for it or stop it"
-        )
-    UNPRUNED.touch()
-    begin_session(Path(RUN), CONFIG)
-
-
-def finish():
-    """Delete what the finished DAG does not contain, as a re-run may be shorter than the run before; and
-    pack what it does. Snakemake shows a WorkflowError without a traceback."""
-    jobs = list(workflow.dag.jobs)
-    if any(job.rule.name == "all" for job in jobs):
-        made = {str(file) for job in jobs for file in job.output}
-        logs = {str(file) for job in jobs for file in job.log}
-        prune(Path(RUN), made | logs, [f"{RUN}/versions", f"{RUN}/log"])
-        shutil.rmtree(LONG_ARGUMENTS, ignore_errors=True)
-        try:
-            pack(CONFIG.run, made)
-        except SkillmakeError as error:
-            end_session(Path(RUN), "failed")
-            raise WorkflowError(str(error))
-        UNPRUNED.unlink(missing_ok=True)
-
-
-onsuccess:
-    atexit.unregister(_finish_what_a_kill_left)
-    finish()
-    end_session(Path(RUN), "finished")
-
-
-onerror:
-    from skillmake.llm.cost import Spent
-
-    jobs = list(workflow.dag.jobs)
-    done = sum(workflow.dag.noneedrun_finished(job) for job in jobs)
-    print(
-        f"{RUN} stopped: {done} of {len(jobs)} jobs planned so far are done. "
-        f"Spent in all: {Spent.read(Path(RUN, 'log'))}. The same command continues.",
-        file=sys.stderr,
-    )
-    end_session(Path(RUN), "failed")
-
-
-# Killed between the last job and finish(), the next start has nothing to do and calls no handler.
-@atexit.register
-def _finish_what_a_kill_left():
-    if (
-        workflow.is_main_process
-        and not workflow.dryrun
-        and (UNPRUNED.exists() or not Path(PACK).exists())
-        and workflow._dag is not None
-        and not any(workflow.dag.needrun_jobs())
-        and LOCK.acquire()
-    ):
-        try:
-            finish()
-        except WorkflowError as error:
-            print(error, file=sys.stderr)

@@ -74,6 +74,7 @@ rule baseline:
     input:
         questions=DATA["questions"],
         texts=f"{RUN}/data/texts.json",
+        stored=STORED,
         videos=VIDEOS,
     output:
         rollout=f"{RUN}/data/baseline.json",

@@ -43,7 +43,7 @@ rule rollout:
         f"{JOB} rollout {ARGS}"
 
 
-rule diagnose:
+rule diagnose_step:
     input:
         **DATA,
         rollout=f"{STEP}/rollout.json",
@@ -57,17 +57,11 @@ rule diagnose:
     resources:
         llm_slots=SLOTS if BY_JUDGES else 0,
     params:
-        cfg=cfg(
-            *(
-                ["seed", "diagnose", "models.judge", "agent"]
-                if BY_JUDGES
-                else ["diagnose.method"]
-            )
-        ),
-        code=code("diagnose"),
+        cfg=cfg(*DIAGNOSE_KEYS),
+        code=code("diagnose_step"),
         io=io,
     shell:
-        f"{JOB} diagnose {ARGS}"
+        f"{JOB} diagnose_step {ARGS}"
 
 
 rule evolve:

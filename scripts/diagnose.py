@@ -1,15 +1,13 @@
-"""diagnose: what went wrong in a step, as packs for the teacher."""
+"""diagnose: all diagnoses of the run that were asked for, as one page."""
 
-from skillmake.benchmark import Benchmark
+from skillmake.diagnosis_text import diagnosis_text
 from skillmake.job import Job
-from skillmake.judges.factory import diagnosis
-from skillmake.rollout import Rollout
-from skillmake.texts import Texts
+from skillmake.packs import Diagnosis
 
 
 def main(job: Job) -> None:
-    benchmark = Benchmark.read(job.path("questions"), job.path("pools"))
-    rows = job.read("rollout", Rollout).rows
-    with diagnosis(job) as diagnose:
-        found = diagnose(rows, benchmark.questions, job.read("texts", Texts))
-    job.write("diagnosis", found)
+    labels = [path.parent.name for path in job.paths("diagnoses")]
+    found = job.read_all("diagnoses", Diagnosis)
+    text = diagnosis_text(dict(zip(labels, found, strict=True)))
+    job.write_text("summary", text)
+    job.say(text)

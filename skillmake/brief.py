@@ -13,11 +13,14 @@ NOISE = (
 FAILED = re.compile(
     r"^RuleException:.* 2> (\S+)' (returned non-zero exit status \d+|died with .+)\.", re.DOTALL
 )
+# An error that the Snakefile raises says itself what is wrong; where it was raised helps no user
+RAISED = re.compile(r'^WorkflowError in file "[^"]+", line \d+:\n(.+?)(\n  File "[^\n]+)*$', re.DOTALL)
 MOST_LINES = 20
 
 
 class Brief(logging.Filter):
-    """Drops lines about each step of the scheduler, and tells a failed job without its command.
+    """Drops lines about each step of the scheduler, and tells a failed job without its command and a refused
+    start without its place in the code.
 
     What several jobs failed from is told once. `--verbose` shows everything.
     """
@@ -34,6 +37,8 @@ class Brief(logging.Filter):
             return False
         if found := FAILED.search(text):
             record.msg, record.args = self._brief(Path(found[1]), found[2]), None
+        elif found := RAISED.search(text):
+            record.msg, record.args = found[1], None
         return True
 
     def _brief(self, log: Path, how: str) -> str:

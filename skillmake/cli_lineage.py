@@ -1,4 +1,4 @@
-"""Commands that explain a run: verify, lineage, blame, diff."""
+"""Commands that explain a run (verify, lineage, blame, diff) and the one that puts it away (archive)."""
 
 from pathlib import Path
 from typing import Annotated
@@ -13,7 +13,7 @@ VERSION = "a digest or unique prefix, seed, best, or epoch:N"
 
 def register(app: typer.Typer) -> None:
     """Add the commands to the `skillmake` command line."""
-    for command in (verify, lineage, blame, diff):
+    for command in (verify, lineage, blame, diff, archive):
         app.command()(command)
 
 
@@ -28,6 +28,8 @@ def verify(run: Annotated[str, typer.Argument(help="Name or folder of the run.")
     for count, what in report.checked:
         typer.echo(f"{count:>8,}  {what}")
     typer.echo(f"{len(report.unvouched):>8,}  artefacts no other vouches for: {', '.join(report.unvouched)}")
+    for name in report.outdated:
+        typer.echo(f"outdated: {name} was made from files that have changed since; run its target again")
     if report.mismatches:
         count = len(report.mismatches)
         raise DataError(
@@ -81,3 +83,10 @@ def diff(
 
     history = read_history(find_run(run))
     typer.echo(compare_text(history, one, other, unified=unified), nl=False)
+
+
+def archive(run: Annotated[str, typer.Argument(help="Name or folder of the run.")]) -> None:
+    """Move a run to runs/archive, so that the next training with its name starts afresh."""
+    from skillmake.archive import archive as archive_run
+
+    typer.echo(f"{run} is now {archive_run(run)}")

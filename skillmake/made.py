@@ -27,7 +27,8 @@ def set_changed_aside(run: str, root: Path = Path()) -> Iterator[tuple[Path, Pat
     beside the runs. Gives (file that was changed, where its output is kept now)."""
     for note in sorted((root / MADE).rglob("*.json")):
         output = note.relative_to(root / MADE).with_suffix("")
-        if output.parts[0] == "runs" and output.parts[1] != run:
+        # A seed is a source as soon as it is promoted: its texts are the user's to edit
+        if output.parts[0] == "seeds" or (output.parts[0] == "runs" and output.parts[1] != run):
             continue
         there = root / output
         changed = _difference(_noted(note), _digests(there)) if there.exists() else None

@@ -18,7 +18,7 @@ from pathlib import Path
 from skillmake.errors import DataError, notice, storing
 from skillmake.files import canonical_line, sha256, write_text
 from skillmake.made import KEPT, MADE
-from skillmake.workspace import recorded_path
+from skillmake.workspace import MODES, STRUCTURE, recorded_path
 
 PACK = "run.tar.gz"
 RECORDS, PACKED = ".snakemake/metadata", ".snakemake/skillmake.packed"
@@ -110,16 +110,17 @@ def _check_whole(source: Path) -> None:
 
 
 def _clear(folder: Path) -> None:
-    """Remove a run but its logs, which are in no pack."""
+    """Remove a run but its logs and what targets beside training made of it, which are in no pack."""
     for path in folder.iterdir() if folder.exists() else ():
         if path.is_file():
             path.unlink()
-        elif path.name != "log":
+        elif path.name not in ("log", MODES):
             shutil.rmtree(path)
 
 
 def _artefacts(run: str, outputs: Collection[str], root: Path) -> Iterator[tuple[str, bytes]]:
-    inside = [root / output for output in sorted(outputs) if output.startswith(f"runs/{run}/")]
+    files = sorted({*outputs, f"runs/{run}/{STRUCTURE}"})
+    inside = [root / output for output in files if output.startswith(f"runs/{run}/")]
     for output in inside:
         for path in [output] if output.is_file() else sorted(output.rglob("*")):
             if path.is_file():

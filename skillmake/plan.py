@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 from skillmake.artifacts import Artifact
 from skillmake.batching import plan_batches
-from skillmake.config.models import Evolve, Train
+from skillmake.config.models import Evolve
+from skillmake.config.train import Train
 from skillmake.edits import edit_budget
 from skillmake.questions import slug
 from skillmake.state import State

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from skillmake.artifacts import Artifact, digest
-from skillmake.config.models import Data
+from skillmake.config.data import Data
 from skillmake.errors import DataError
 from skillmake.questions import slug
 from skillmake.skilltext import parse_skill, renamed

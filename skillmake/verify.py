@@ -6,7 +6,7 @@ that name them. The last artefacts of a run, from which nothing is made, have no
 
 import json
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,12 +17,20 @@ from skillmake.artifacts import STAMP_KEYS, Model, canonical, digest, read_json,
 from skillmake.candidate import Candidate
 from skillmake.history import KINDS
 from skillmake.rollout import Rollout
-from skillmake.runs import DELIVERED, artefact_files, is_kind, objects
+from skillmake.runs import (
+    DELIVERED,
+    METRICS,
+    artefact_files,
+    home,
+    is_delivered,
+    is_kind,
+    mode_files,
+    objects,
+)
 from skillmake.slow import BestReport, Validation
 from skillmake.state import Best, VersionNote
 from skillmake.texts import Texts, Version
-
-METRICS = "metrics.json"
+from skillmake.workspace import MODES
 
 
 @dataclass(frozen=True)
@@ -42,18 +50,22 @@ class Mismatch:
 class Report:
     """What was checked, as counts with what they count, and every mismatch, in order of path.
 
-    `unvouched`: artefacts whose bytes no digest stands for.
+    `unvouched`: artefacts whose bytes no digest stands for. `outdated`: folders of what infer, eval and
+    diagnose made from files that have changed since.
     """
 
     checked: tuple[tuple[int, str], ...]
     unvouched: tuple[str, ...]
     mismatches: tuple[Mismatch, ...]
+    outdated: tuple[str, ...] = ()
 
 
 @dataclass
 class _Facts:
     """What the artefacts say, from one pass over them."""
 
+    made_as: str  # path of the run when its stamps were written, and now
+    run: str
     artefacts: list[str] = field(default_factory=list)
     stamps: dict[tuple[str, str], list[str]] = field(default_factory=lambda: defaultdict(list))
     versions: dict[tuple[str, str], Version] = field(default_factory=dict)
@@ -62,6 +74,7 @@ class _Facts:
     parents: dict[tuple[str, str], str] = field(default_factory=dict)
     notes: dict[tuple[str, str], str | None] = field(default_factory=dict)
     bests: dict[str, dict[str, str]] = field(default_factory=dict)
+    outdated: set[str] = field(default_factory=set)
     texts: int = 0
     wrong: list[Mismatch] = field(default_factory=list)
 
@@ -69,11 +82,12 @@ class _Facts:
 def verify(run_dir: Path) -> Report:
     """Check the run in `run_dir`, which lies in `runs/` of its project; reads only."""
     folder = run_dir.resolve()
-    root, run = folder.parent.parent, folder.relative_to(folder.parent.parent).as_posix()
-    facts = _Facts()
-    for path in artefact_files(folder):
+    root, made_as = home(folder)
+    run = folder.relative_to(root).as_posix()
+    facts = _Facts(made_as, run)
+    for path in [*artefact_files(folder), *mode_files(folder)]:
         _read(facts, path.relative_to(root).as_posix(), path)
-    delivered = _delivered(facts, root, run) if _has_delivered(root, folder.name) else {}
+    delivered = _delivered(facts, root, run) if is_delivered(folder.name, root) else {}
     directories = [path for kind in KINDS for path in sorted((folder / "versions" / kind).glob("*/"))]
     found = [
         *facts.wrong,
@@ -94,7 +108,8 @@ def verify(run_dir: Path) -> Report:
         (len(delivered), "delivered files against the run"),
     )
     unvouched = tuple(name for name in facts.artefacts if name not in named_files)
-    return Report(checked, unvouched, tuple(sorted(set(found), key=lambda m: (m.path, m.expected))))
+    mismatches = tuple(sorted(set(found), key=lambda m: (m.path, m.expected)))
+    return Report(checked, unvouched, mismatches, tuple(sorted(facts.outdated)))
 
 
 def _read(facts: _Facts, name: str, path: Path) -> None:
@@ -123,6 +138,8 @@ def _note_stamps(facts: _Facts, name: str, value: dict[str, Any]) -> None:
         facts.wrong.append(Mismatch(name, "a derived_from stamp", "none", "each JSON artefact has one"))
         return
     for source, expected in sources.items():
+        if source.startswith(f"{facts.made_as}/"):
+            source = facts.run + source.removeprefix(facts.made_as)
         facts.stamps[source, str(expected)].append(name)
 
 
@@ -156,21 +173,23 @@ def _valid(facts: _Facts, name: str, model: type[Model], each: dict[str, Any]) -
         return None
 
 
-def _has_delivered(root: Path, name: str) -> bool:
-    """Whether what is delivered comes from this run."""
-    path = root / METRICS
-    return path.is_file() and f'"run": "{name}"' in path.read_text(encoding="utf-8", errors="replace")
-
-
 def _stamps(facts: _Facts, root: Path) -> Iterator[Mismatch]:
     content: dict[str, str] = {}
     for (name, expected), holders in facts.stamps.items():
         if name not in content:
             path = root / name
             content[name] = f"sha256 {sha256(path.read_bytes())}" if path.is_file() else "no such file"
-        if content[name] != f"sha256 {expected}":
+        if content[name] == f"sha256 {expected}":
+            continue
+        if _of_modes(facts, holders) and not _of_modes(facts, [name]):
+            facts.outdated |= {holder.rpartition("/")[0] for holder in holders}
+        else:
             more = f" and {len(holders) - 1} more" if len(holders) > 1 else ""
             yield Mismatch(name, f"sha256 {expected}", content[name], f"stamp of {holders[0]}{more}")
+
+
+def _of_modes(facts: _Facts, names: Iterable[str]) -> bool:
+    return all(name.startswith(f"{facts.run}/{MODES}/") for name in names)
 
 
 def _directories(facts: _Facts, directories: list[Path], folder: Path, root: Path) -> Iterator[Mismatch]:

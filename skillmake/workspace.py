@@ -8,6 +8,7 @@ import base64
 import binascii
 import fcntl
 import os
+import re
 import shutil
 import sys
 import time
@@ -19,6 +20,13 @@ from skillmake.files import sha256, write_text
 
 # Environment of a job: process id of the Snakemake that runs it, and when that began
 PARENT, STARTED = "SKILLMAKE_PARENT", "SKILLMAKE_STARTED"
+LOCK_FILE = Path(".snakemake") / "skillmake.lock"
+STRUCTURE, MODES = "structure.json", "modes"  # of a run, and made by no rule of the training
+
+LOOKS = re.compile(
+    r"-[fFkpqt]*n[fFkpqt]*|--dry-?run|--lint|--l[tcipu]|--list-.*|--(d3)?dag|--(rule|file)graph|--report"
+    r"|-[lSD]|--list|--(detailed-)?summary|--unlock|--print-compilation"
+)
 
 
 def set_environment(root: Path) -> None:
@@ -31,6 +39,11 @@ def set_environment(root: Path) -> None:
     # To look for plugins, pydantic would read the metadata of every package at each start of a job
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+
+
+def only_looks(arguments: Collection[str]) -> bool:
+    """Whether Snakemake's arguments ask for no job: a dry run, a list, a picture of the DAG, a lint."""
+    return any(LOOKS.fullmatch(argument) for argument in arguments)
 
 
 def on_file(text: str, folder: Path) -> str:

@@ -47,10 +47,20 @@ def videos(config: Config) -> Path:
     return Path() if config.agent.environment == "qa" else Path(config.data.videos)
 
 
-def answer_all(job: Job, questions: Iterable[Question], texts: Texts) -> list[Prediction]:
-    """Rollouts of all questions; raises TrainingAborted when more than `train.max_error_share` failed."""
+def answer_all(
+    job: Job, questions: Iterable[Question], texts: Texts, stored: Sequence[Prediction] = ()
+) -> list[Prediction]:
+    """Rollouts of all questions; raises TrainingAborted when more than `train.max_error_share` failed.
+
+    `stored`: rollouts made before. One that is the very run that would be made now is taken as it is.
+    """
+    asked = list(questions)
     with student(job) as agent:
-        return checked(job, agent)(list(questions), texts)
+        seen = {row.question_id: row.observation for row in stored}
+        same = agent.known(asked, texts, seen)
+        taken = [row.model_copy(update={"looked_up": True}) for row in stored if row.question_id in same]
+        left = [question for question in asked if question.question_id not in same]
+        return [*taken, *checked(job, agent)(left, texts)]
 
 
 def checked(job: Job, agent: Agent) -> Callable[[Sequence[Question], Texts], list[Prediction]]:

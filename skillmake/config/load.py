@@ -1,7 +1,7 @@
 """From a parameter file to a checked Config, with errors that name the path and the way out."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, get_args
 
@@ -9,6 +9,7 @@ import yaml
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from skillmake.config.models import Config
+from skillmake.config.modes import Modes
 from skillmake.errors import ConfigError
 from skillmake.questions import closest
 
@@ -52,6 +53,12 @@ def parse_config(value: Mapping[str, Any], source: str = "params.yaml") -> Confi
         raise ConfigError(
             "\n".join(f"{source}: {line}" for line in lines), "`skillmake params` lists every parameter"
         ) from None
+
+
+def with_short_keys(value: Mapping[str, Any], command_line: Iterable[str]) -> dict[str, Any]:
+    """Parameters in which a key of `modes` that the command line gives, `version=best`, stands in `modes`."""
+    short = {key: value[key] for key in command_line if key in Modes.model_fields}
+    return overlay({key: part for key, part in value.items() if key not in short}, {"modes": short})
 
 
 def _explain(problem: Any) -> str:

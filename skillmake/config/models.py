@@ -2,52 +2,14 @@
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
+from skillmake.config.data import Data
 from skillmake.config.endpoints import Limits, Models
+from skillmake.config.modes import Modes
+from skillmake.config.section import RunName, Section
+from skillmake.config.train import Train
 from skillmake.rehearsal.config import WorldConfig
-
-
-class Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Pools(Section):
-    """Shares of the three pools, by unit and stratified by task type."""
-
-    diagnosis: float = Field(0.33, gt=0, lt=1, description="Share of units that batches are drawn from.")
-    validation: float = Field(
-        0.37, gt=0, lt=1, description="Share of units for the gate and full validation."
-    )
-    test: float = Field(0.3, gt=0, lt=1, description="Share of sealed units, only ever observed.")
-
-    @model_validator(mode="after")
-    def _sum_to_one(self) -> "Pools":
-        if abs(self.diagnosis + self.validation + self.test - 1) > 1e-6:
-            raise ValueError("the three shares must sum to 1")
-        return self
-
-
-class Data(Section):
-    """Where the benchmark and the seed texts are. Paths are relative to the project."""
-
-    questions: str = Field(
-        "data/triage/questions.jsonl",
-        description="Questions as JSONL; `rehearsal` makes them from the known-truth world.",
-    )
-    skills: str = Field("data/triage/skills", description="Folder of seed skills: <slug>/SKILL.md.")
-    prompts: str = Field(
-        "prompts", description="Folder of seed prompts: system.md, tools/<name>/{extract,verify}.md."
-    )
-    videos: str = Field(
-        "data/videos",
-        description="Folder of video trees, <video_id>.json, for an agent.environment that looks things up.",
-    )
-    own_skill_per_type: bool = Field(
-        True,
-        description="Give each trainable type its own copy of default-strategy when it has no skill file.",
-    )
-    pools: Pools = Field(default_factory=Pools, description="Shares of diagnosis, validation and test.")
 
 
 class Agent(Section):
@@ -92,28 +54,6 @@ class Agent(Section):
     )
     tolerance: float = Field(0.0, ge=0, description="`numeric`: largest absolute difference that is right.")
     f1_threshold: float = Field(0.5, gt=0, le=1, description="`f1`: smallest word F1 that is right.")
-
-
-class Train(Section):
-    """The loop: epochs, batches, which types can be trained, when to stop."""
-
-    epochs: int = Field(2, ge=0, le=99, description="Most epochs; 0 only measures the seed.")
-    batch_size: int = Field(150, ge=1, description="Most units per batch.")
-    min_class_per_batch: int = Field(8, ge=1, description="Units of each task type present in a batch.")
-    batch_correct_ratio: float = Field(
-        0.4, ge=0, lt=1, description="Share of units in a batch that are answered right now."
-    )
-    eval_min_per_class: int = Field(5, ge=1, description="A type with fewer validation units is dropped.")
-    trainable_min_units: int = Field(
-        10, ge=2, description="A type with fewer diagnosis + validation units is dropped."
-    )
-    early_stop_patience: int = Field(2, ge=1, description="Epochs without a new best before training stops.")
-    max_error_share: float = Field(
-        0.10, ge=0, le=1, description="A rollout set with a larger share of errors stops the rule."
-    )
-    cooldown_steps: int = Field(
-        1, ge=0, description="Steps in which a type is not evolved after its probation was rolled back."
-    )
 
 
 class Diagnose(Section):
@@ -308,11 +248,7 @@ class Slow(Section):
 class Config(Section):
     """All parameters of a run."""
 
-    run: str = Field(
-        "main",
-        pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$",
-        description="Name of the run; its files are in runs/<run>.",
-    )
+    run: RunName = Field("main", description="Name of the run; its files are in runs/<run>.")
     seed: int = Field(1, ge=0, description="Seed of pools, batches, ladders and the exemplar teacher.")
     task_types: tuple[str, ...] | None = Field(
         None, description="Train only these task types; null trains every type that is large enough."
@@ -327,6 +263,7 @@ class Config(Section):
     slow: Slow = Field(default_factory=Slow)
     limits: Limits = Field(default_factory=Limits)
     rehearsal: WorldConfig = Field(default_factory=WorldConfig)
+    modes: Modes = Field(default_factory=Modes)
 
     @model_validator(mode="after")
     def _consistent(self) -> "Config":

@@ -29,22 +29,28 @@ Diagnose = Callable[[Sequence[Prediction], Mapping[str, Question], Texts], Diagn
 
 
 @contextmanager
-def diagnosis(job: Job) -> Iterator[Diagnose]:
+def diagnosis(job: Job, *seed: str) -> Iterator[Diagnose]:
     """The job's diagnosis of rollouts; the judge's connections are closed behind it.
 
+    `seed`: what the sample of right answers depends on besides the run's seed; a step's are epoch and step.
     That of the judges writes what each case cost into the job's log.
     """
     config = job.config
     if config.diagnose.method == "rules":
         yield diagnose_by_rule
         return
-    seed = (config.seed, *job.wildcards.values())
     source = shown(config)
     with judge(job) as asker:
 
         def judged(rows: Sequence[Prediction], questions: Mapping[str, Question], texts: Texts) -> Diagnosis:
             found = diagnose_by_judges(
-                rows, questions, texts, asker=asker, config=config.diagnose, seed=seed, source=source
+                rows,
+                questions,
+                texts,
+                asker=asker,
+                config=config.diagnose,
+                seed=(config.seed, *seed),
+                source=source,
             )
             job.note(case_costs(found.judgings, price(config)))
             return found

@@ -41,6 +41,18 @@ class Project:
         ]
         self.params(overlay(overlay(*shipped), TINY))
 
+    def copy(self, root: Path) -> "Project":
+        """The same project elsewhere, with its run and its cache."""
+        other = Project.__new__(Project)
+        other.root = root
+        shutil.copytree(self.root, root)
+        shutil.copytree(self.cache, other.cache)
+        return other
+
+    @property
+    def cache(self) -> Path:
+        return self.root.parent / f"{self.root.name}-cache"
+
     def params(self, value: dict[str, object]) -> None:
         (self.root / "params.yaml").write_text(yaml.safe_dump(value))
 
@@ -59,7 +71,7 @@ class Project:
         return {
             **inherited,
             "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
-            "SKILLMAKE_CACHE": str(self.root.parent / f"{self.root.name}-cache"),
+            "SKILLMAKE_CACHE": str(self.cache),
             "PYTHONPATH": str(self.root),
         }
 
@@ -138,3 +150,17 @@ class Clone(Project):
 def project(tmp_path: Path) -> Callable[[str], Project]:
     """Makes a project directory of the given name."""
     return lambda name: Project(tmp_path / name)
+
+
+@pytest.fixture(scope="session")
+def trained_once(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    work = Project(tmp_path_factory.mktemp("trained") / "work")
+    work.params({**work.values(), "run": "main"})
+    work.train()
+    return work
+
+
+@pytest.fixture
+def trained(trained_once: Project, tmp_path: Path) -> Project:
+    """A copy of a project with its finished run `main`."""
+    return trained_once.copy(tmp_path / "work")

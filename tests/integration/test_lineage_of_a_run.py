@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections.abc import Callable
 
 import pytest
 
@@ -15,10 +14,8 @@ pytestmark = pytest.mark.dag
 EXPLAIN = ("skillmake verify", "skillmake lineage", "skillmake blame", "skillmake diff")
 
 
-def test_a_run_explains_itself_and_a_changed_byte_is_named(project: Callable[[str], Project]) -> None:
-    work = project("work")
-    work.params({**work.values(), "run": "main"})
-    work.train()
+def test_a_run_explains_itself_and_a_changed_byte_is_named(trained: Project) -> None:
+    work = trained
     before = work.artefacts()
     changed = delivered_with_an_edit(work)
     written = [line for line in commands() if line.startswith(EXPLAIN)]

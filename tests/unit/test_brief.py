@@ -32,6 +32,14 @@ def test_a_failed_job_is_told_by_its_log_and_the_same_reason_once(
     assert told(brief, COMMAND % ("none.log", exit_1)) == f"none.log: the job {exit_1}"
 
 
+def test_a_refused_start_says_why_and_not_where_in_the_code() -> None:
+    why = 'params.yaml: gate.n_max: too small\n  → "File" it'
+    place = 'WorkflowError in file "/somewhere/rules/start.smk", line 65:\n'
+    frames = "".join(f'\n  File "/somewhere/rules/start.smk", line {n}, in __onstart' for n in (47, 65))
+    assert told(Brief(), place + why + frames) == why
+    assert told(Brief(), place + why) == why
+
+
 def test_noise_is_dropped_and_everything_else_is_left_as_it_is() -> None:
     assert told(Brief(), "Select jobs to execute...") is None
     assert told(Brief(), "Execute 12 jobs...") is None

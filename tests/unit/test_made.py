@@ -68,3 +68,11 @@ def test_other_runs_are_not_looked_at(root: Path) -> None:
     assert changed(root, run="other") == []
     (root / "skills/x/SKILL.md").write_text("2")
     assert [file for file, _ in changed(root, run="other")] == ["skills/x/SKILL.md"]
+
+
+def test_the_texts_of_a_seed_may_be_edited(root: Path) -> None:
+    seed = Path("seeds/strong/skills")
+    note_made(seed, TEXTS, root)
+    write_text(root / seed / "x/SKILL.md", "mine")
+    assert changed(root) == []
+    assert (root / seed / "x/SKILL.md").read_text() == "mine"

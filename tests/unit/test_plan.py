@@ -4,7 +4,8 @@ import pytest
 
 from skillmake.agent.loop import Observation, Prediction
 from skillmake.benchmark import Benchmark, Split
-from skillmake.config.models import Config, Evolve, Train
+from skillmake.config.models import Config, Evolve
+from skillmake.config.train import Train
 from skillmake.plan import make_plan
 from skillmake.pools import Pools
 from skillmake.prepare import initial_best, initial_state

@@ -4,7 +4,8 @@ from typing import Any
 
 from skillmake.agent.trace import Step
 from skillmake.candidate import Candidate
-from skillmake.config.models import Evolve, Slow, Train
+from skillmake.config.models import Evolve, Slow
+from skillmake.config.train import Train
 from skillmake.edits import Edit, EditReport
 from skillmake.epoch_end import fold_momentum, fold_prompts
 from skillmake.epoch_report import EditTally, SlowFiles, make_report

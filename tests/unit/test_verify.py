@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from skillmake.artifacts import canonical
+from skillmake.artifacts import canonical, sha256, write_text
 from skillmake.verify import verify
 from tests.small_run import ALPHA, SEED, SmallRun
 
@@ -172,3 +172,21 @@ def test_what_another_run_delivered_is_not_this_runs_business(run: SmallRun) -> 
     other = SmallRun(run.root, "other")
     (run.root / "skills" / ALPHA).write_text("by hand")
     assert wrong(other) == []
+
+
+def test_what_a_target_made_from_files_that_have_changed_is_outdated_and_no_mismatch(run: SmallRun) -> None:
+    texts = "runs/small/e01/end/texts.json"
+    now = sha256((run.root / texts).read_bytes())
+    for target, then in (("eval/best", sha256("before it was trained again")), ("infer/new", now)):
+        stamped = {**SEED.model_dump(mode="json"), "derived_from": {texts: then}, "made_by": {}}
+        write_text(run.folder / f"modes/{target}/version.json", canonical(stamped))
+    report = verify(run.folder)
+    assert (report.mismatches, report.outdated) == ((), ("runs/small/modes/eval/best",))
+
+
+def test_one_other_byte_in_what_a_target_made_is_a_mismatch(run: SmallRun) -> None:
+    run.write("modes/eval/best/rollout.json", SEED)
+    run.write("modes/eval/best/report.json", SEED)
+    path = run.folder / "modes/eval/best/rollout.json"
+    path.write_text(path.read_text().replace("Say", "Sing"))
+    assert "runs/small/modes/eval/best/rollout.json" in wrong(run)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from skillmake.workspace import TrainingLock, prune, sweep_incomplete
+from skillmake.workspace import TrainingLock, only_looks, prune, sweep_incomplete
 
 ROOT = Path(__file__).parents[2]
 HOLDER = """
@@ -157,3 +157,22 @@ def test_kept_folders_stay_whole_and_only_they(tmp_path: Path, monkeypatch: pyte
 
 def test_a_run_that_was_never_started_has_nothing_to_prune(tmp_path: Path) -> None:
     assert prune(tmp_path / "nowhere", ()) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "looks"),
+    [
+        ("--cores 8 -n", True),
+        ("-np all", True),
+        ("--dry-run", True),
+        ("--lint", True),
+        ("--rulegraph", True),
+        ("--lt", True),
+        ("-S", True),
+        ("--cores 8 infer --config name=n", False),
+        ("-c8 -p --latency-wait 5", False),
+        ("--nolock", False),
+    ],
+)
+def test_who_only_looks_is_told_from_the_command(arguments: str, looks: bool) -> None:
+    assert only_looks(arguments.split()) == looks
