@@ -6,8 +6,9 @@ from pathlib import Path
 from time import process_time
 from typing import Any, Literal
 
+from skillmake.pulse import SESSION
 from skillmake.watch.calls import CallLogs, Calls
-from skillmake.watch.files import Files
+from skillmake.watch.files import Files, modified
 from skillmake.watch.gates import GateRow, gate_rows
 from skillmake.watch.place import Left, Milestone, Place, behind, place_of, read_milestones, time_left
 from skillmake.watch.signs import Running, Session, read_running, read_session
@@ -73,7 +74,8 @@ class Watcher:
         milestones = read_milestones(self._files, self.run_dir)
         self._logs.look()
         signs = [*(job.seen for job in jobs), *(each.time for each in milestones)]
-        last = max(signs, default=session.started if session else None)
+        beat = modified(log_dir / SESSION) if session else None
+        last = max([*signs, beat] if beat is not None else signs, default=None)
         status = status_of(session, jobs, milestones, None if last is None else now - last)
         if status == "not started":
             return Snapshot(self.run_dir.name, status, now)

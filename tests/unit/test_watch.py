@@ -130,6 +130,9 @@ def test_on_another_machine_only_silence_tells(run_dir: Path) -> None:
         for path in (sign, *run_dir.rglob("*.json")):
             os.utime(path, (old, old))
         assert look(run_dir).status == "silent"
+    # All jobs wait in the queue of a cluster: only Snakemake itself gives a sign
+    os.utime(run_dir / "log/session.json")
+    assert look(run_dir).status == "training"
 
 
 def test_a_failed_job_shows_its_error_until_the_next_session(run_dir: Path) -> None:
