@@ -14,8 +14,23 @@ include: "rules/modes.smk"  # infer, eval, diagnose, promote
 include: "rules/start.smk"  # lock, what is refused, what is pruned
 
 
+# What sends no call is done before a cluster would have started it.
 localrules:
     all,
+    questions,
+    pools,
+    seed,
+    init,
+    plan,
+    settle,
+    settle_epoch,
+    epoch_end,
+    deliver,
+    versions,
+    metrics,
+    tables,
+    diagnose,
+    promote,
 
 
 rule all:

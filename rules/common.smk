@@ -25,6 +25,7 @@ from skillmake.config.load import (
 )
 from skillmake.config.modes import Modes
 from skillmake.errors import SkillmakeError
+from skillmake.pulse import join_session
 from skillmake.tables.places import TABLES, place_of
 from skillmake.texts import tool_prompts
 from skillmake.workspace import on_file, set_environment
@@ -50,6 +51,13 @@ SLOTS = CONFIG.limits.slots
 # them as they need them (skillmake/llm/slots.py).
 _limit = workflow.global_resources.get("llm_slots")
 ALL_SLOTS = None if _limit is None else _limit.value
+# A Snakemake that a cluster starts on a node for one job is given no profile and no --resources, and its time
+# is part of the run's.
+if not workflow.is_main_process:
+    try:
+        ALL_SLOTS = join_session(Path(RUN))
+    except SkillmakeError as error:
+        raise WorkflowError(str(error))
 # What an agent with tools may look up, and the code of a user's own environment. One artefact with their
 # digests stands for them, so that not every rule and every stamp names thousands of frames.
 LOOKED_UP = looked_up_files(CONFIG.agent.environment, CONFIG.data.videos)

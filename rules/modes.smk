@@ -82,6 +82,7 @@ rule diagnose_rollouts:
         diagnosis=f"{DIAGNOSE}/{{d}}/diagnosis.json",
     log:
         f"{RUN}/log/diagnose.{{d}}.log",
+    localrule: not BY_JUDGES
     resources:
         llm_slots=SLOTS if BY_JUDGES else 0,
     params:

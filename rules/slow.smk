@@ -88,6 +88,7 @@ rule momentum:
         texts=f"{END}/momentum_texts.json",
     log:
         f"{RUN}/log/e{{e}}.momentum.log",
+    localrule: not BY_LLM
     resources:
         llm_slots=SLOTS if BY_LLM else 0,
     params:
@@ -110,6 +111,7 @@ rule prompts:
         texts=f"{END}/prompts_texts.json",
     log:
         f"{RUN}/log/e{{e}}.prompts.log",
+    localrule: not BY_LLM
     resources:
         llm_slots=1 if BY_LLM else 0,
     params:
@@ -141,6 +143,7 @@ rule val_eval2:
         texts=f"{END}/texts.json",
     log:
         f"{RUN}/log/e{{e}}.val_eval2.log",
+    localrule: not BY_LLM
     resources:
         llm_slots=SLOTS if BY_LLM else 0,
     params:

@@ -88,7 +88,7 @@ onstart:
     if check_start({job.rule.name for job in workflow.dag.jobs}):
         record(Path(RUN), *structure_now())
         UNPRUNED.touch()
-    begin_session(Path(RUN), CONFIG)
+    begin_session(Path(RUN), CONFIG, ALL_SLOTS)
 
 
 # A dry run, and a start that has nothing to do, call no handler

@@ -54,6 +54,7 @@ rule diagnose_step:
         diagnosis=f"{STEP}/diagnosis.json",
     log:
         f"{RUN}/log/e{{e}}.s{{s}}.diagnose.log",
+    localrule: not BY_JUDGES
     resources:
         llm_slots=SLOTS if BY_JUDGES else 0,
     params:
@@ -76,6 +77,7 @@ rule evolve:
         candidate=f"{STEP}/candidate/{{t}}.json",
     log:
         f"{RUN}/log/e{{e}}.s{{s}}.{{t}}.evolve.log",
+    localrule: not BY_LLM
     resources:
         llm_slots=1 if BY_LLM else 0,
     params:

@@ -1,8 +1,9 @@
 """What a run says of itself while it runs, for `skillmake watch`; outside of everything that is hashed.
 
-`log/session.json`: what Snakemake was started for and how it ended. `log/running/<job>.json`: there while a
-job runs, written anew every few seconds as a sign of life; it stays behind a job that failed or was killed.
-Nothing here may stop a job: where a file cannot be written, nobody watches.
+`log/session.json`: what Snakemake was started for and how it ended; touched every few seconds as a sign of
+life, also while all jobs wait in the queue of a cluster. `log/running/<job>.json`: there while a job runs,
+written anew as often; it stays behind a job that failed or was killed. Nothing here may stop a job: where a
+file cannot be written, nobody watches.
 """
 
 import json
@@ -16,8 +17,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal
 
-from skillmake.errors import StorageError
+from skillmake.errors import DataError, StorageError
 from skillmake.files import write_text
+from skillmake.workspace import STARTED
 
 if TYPE_CHECKING:
     from skillmake.config.models import Config
@@ -75,18 +77,50 @@ class Pulse:
             write_text(self._path, json.dumps(self._said))
 
 
-def begin_session(run_dir: Path, config: "Config") -> None:
-    """Snakemake starts to work on the run: what jobs of an earlier session have left is no sign of life."""
+_ENDED = threading.Event()
+
+
+def begin_session(run_dir: Path, config: "Config", slots: int | None = None) -> None:
+    """Snakemake starts to work on the run: what jobs of an earlier session have left is no sign of life.
+
+    `slots`: calls in flight in the whole run.
+    """
     caps = {name: getattr(config.limits, f"max_{name}") for name in ("calls", "tokens", "cost", "seconds")}
     shutil.rmtree(run_dir / "log" / RUNNING, ignore_errors=True)
-    _say(run_dir, {**_process(), "epochs": config.train.epochs, "caps": caps, "how": None})
+    told = {"epochs": config.train.epochs, "caps": caps, "slots": slots, "how": None}
+    _say(run_dir, {**_process(), **told, STARTED: os.environ.get(STARTED)})
+    _ENDED.clear()
+    threading.Thread(target=_touch, args=[run_dir / "log" / SESSION], name="pulse", daemon=True).start()
+
+
+def join_session(run_dir: Path) -> int | None:
+    """Calls in flight in the whole run, for a Snakemake that a cluster starts for a single job; its time is
+    that of the session from now on. Raises DataError where this machine does not see the run."""
+    path = run_dir / "log" / SESSION
+    try:
+        said = json.loads(path.read_text(encoding="utf-8"))
+        slots: int | None = said["slots"]
+        os.environ[STARTED] = said[STARTED]
+    except (OSError, ValueError, LookupError, TypeError):
+        raise DataError(
+            f"{os.uname().nodename}: {path} cannot be read",
+            "this machine must see the project's directory at the same place; see docs/scale.md",
+        ) from None
+    return slots
 
 
 def end_session(run_dir: Path, how: Literal["finished", "failed"]) -> None:
     """Snakemake has ended; a killed one cannot say so."""
+    _ENDED.set()
     with suppress(OSError, ValueError):
         said = json.loads((run_dir / "log" / SESSION).read_text(encoding="utf-8"))
         _say(run_dir, {**said, "how": how, "ended": time.time()})
+
+
+def _touch(path: Path) -> None:
+    while not _ENDED.wait(BEAT):
+        with suppress(OSError):
+            os.utime(path)
 
 
 def _say(run_dir: Path, value: Mapping[str, Any]) -> None:

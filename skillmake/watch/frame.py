@@ -42,7 +42,7 @@ def frame(snap: Snapshot, width: int, *, is_plain: bool = False) -> RenderableTy
     if snap.status != "not started":
         parts += [
             _progress(snap, wide=wide, bars=bars),
-            _accuracy(snap, wide=wide),
+            _accuracy(snap),
             *_gates(snap, wide=wide, bars=bars),
         ]
         parts += [*_jobs(snap), *_broken(snap), _spending(snap, wide=wide)]
@@ -93,7 +93,7 @@ def _stage(snap: Snapshot) -> str:
     return f"{epoch}  step {place.step} of {snap.steps_of_epoch}" if place.step else f"{epoch}  plans"
 
 
-def _accuracy(snap: Snapshot, *, wide: bool) -> Text:
+def _accuracy(snap: Snapshot) -> Text:
     if snap.seed is None:
         return Text()
     line = Text(f"validation  seed {_share(snap.seed)}")
@@ -108,8 +108,7 @@ def _accuracy(snap: Snapshot, *, wide: bool) -> Text:
         line.append(f" ({f'epoch {epoch}' if epoch else 'seed'})")
     if snap.batch is not None and snap.batch[1]:
         right, all_of_it = snap.batch
-        line.append("  " if wide else "\n")
-        line.append(f"batch  {right} of {all_of_it} right ({right / all_of_it:.3f})")
+        line.append(f"\nbatch       {right} of {all_of_it} right ({right / all_of_it:.3f})")
     return line
 
 

@@ -6,8 +6,9 @@ from pathlib import Path
 from time import process_time
 from typing import Any, Literal
 
+from skillmake.pulse import SESSION
 from skillmake.watch.calls import CallLogs, Calls
-from skillmake.watch.files import Files
+from skillmake.watch.files import Files, modified
 from skillmake.watch.gates import GateRow, gate_rows
 from skillmake.watch.place import Left, Milestone, Place, behind, place_of, read_milestones, time_left
 from skillmake.watch.signs import Running, Session, read_running, read_session
@@ -73,7 +74,8 @@ class Watcher:
         milestones = read_milestones(self._files, self.run_dir)
         self._logs.look()
         signs = [*(job.seen for job in jobs), *(each.time for each in milestones)]
-        last = max(signs, default=session.started if session else None)
+        beat = modified(log_dir / SESSION) if session else None
+        last = max([*signs, beat] if beat is not None else signs, default=None)
         status = status_of(session, jobs, milestones, None if last is None else now - last)
         if status == "not started":
             return Snapshot(self.run_dir.name, status, now)
@@ -86,7 +88,7 @@ class Watcher:
             now=now,
             session=session,
             place=place,
-            steps=view.steps,
+            steps=view.steps(session.epochs if session else None),
             steps_done=view.done("step"),
             steps_of_epoch=view.steps_of_epoch,
             seed=view.seed,
@@ -137,9 +139,21 @@ class _View:
     place: Place
     status: Status
 
+    def steps(self, epochs: int | None) -> int | None:
+        """Steps of the run: those that are planned, and as many in each epoch to come as in the last one."""
+        if self.place.stage == "prepare":
+            return None
+        planned = [count for e in self._planned if (count := len(self._types(e)))]
+        if epochs is None or not planned:
+            path = self.run_dir / "init/state.json"
+            return self.files.part(path, "steps", lambda value: int(value["total_steps"]))
+        to_come = 0 if self.place.stage == "deliver" else max(0, epochs - self._planned[-1])
+        return sum(planned) + to_come * planned[-1]
+
     @property
-    def steps(self) -> int | None:
-        return self.files.part(self.run_dir / "init/state.json", "steps", lambda v: int(v["total_steps"]))
+    def _planned(self) -> list[int]:
+        """Epochs with a plan, the last one of a run may be to stop."""
+        return [each.place.epoch for each in self._behind() if each.kind == "plan"]
 
     def done(self, kind: str) -> int:
         """Milestones of a kind that lie behind."""
@@ -149,15 +163,15 @@ class _View:
         """Milestones up to the place."""
         return behind(self.milestones, self.place, self.jobs)
 
-    @property
-    def _types(self) -> list[list[str]]:
-        path = self.run_dir / f"e{self.place.epoch:02d}" / "plan.json"
+    def _types(self, epoch: int) -> list[list[str]]:
+        """Task types of each step of an epoch."""
+        path = self.run_dir / f"e{epoch:02d}" / "plan.json"
         pick = lambda value: [list(batch["types"]) for batch in value["batches"]]
         return self.files.part(path, "types", pick) or []
 
     @property
     def steps_of_epoch(self) -> int | None:
-        return len(self._types) or None
+        return len(self._types(self.place.epoch)) or None
 
     @property
     def seed(self) -> float | None:
@@ -192,7 +206,7 @@ class _View:
     def gate_step(self) -> int:
         """The step whose gates are shown: that of the place, or the last one of its epoch."""
         if self.place.stage == "end":
-            return len(self._types)
+            return len(self._types(self.place.epoch))
         return self.place.step if self.place.stage == "step" else 0
 
     @property
@@ -208,14 +222,16 @@ class _View:
 
     @property
     def gates(self) -> list[GateRow]:
-        if not 0 < self.gate_step <= len(self._types):
+        types = self._types(self.place.epoch)
+        if not 0 < self.gate_step <= len(types):
             return []
         of_step = [job for job in self.jobs if (job.epoch, job.step) == (self.place.epoch, self.gate_step)]
-        return gate_rows(self.files, self._step_dir, self._types[self.gate_step - 1], of_step)
+        return gate_rows(self.files, self._step_dir, types[self.gate_step - 1], of_step)
 
     def left(self, session: Session | None, now: float) -> Left | None:
-        if session is None or self.steps is None or self.place.stage == "deliver":
+        steps = self.steps(session.epochs) if session else None
+        if session is None or steps is None or self.place.stage == "deliver":
             return None
-        steps_left = max(0, self.steps - self.done("step"))
+        steps_left = max(0, steps - self.done("step"))
         ends_left = max(0, session.epochs - self.done("end"))
         return time_left(self.milestones, self.place, steps_left, ends_left, session.started, now)

@@ -10,7 +10,9 @@ import pytest
 
 from skillmake import pulse
 from skillmake.config.load import parse_config
-from skillmake.pulse import Pulse, begin_session, end_session
+from skillmake.errors import DataError
+from skillmake.pulse import Pulse, begin_session, end_session, join_session
+from skillmake.workspace import STARTED
 
 
 def told(log_dir: Path, name: str = "gate.01") -> dict[str, Any]:
@@ -83,3 +85,18 @@ def test_a_session_begins_without_the_jobs_of_the_one_before(tmp_path: Path) -> 
     after = json.loads((tmp_path / "log" / "session.json").read_text())
     assert (after["how"], after["epochs"]) == ("failed", 3)
     assert after["ended"] >= after["started"]
+
+
+def test_a_node_joins_the_session_that_it_works_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pulse, "BEAT", 0.01)
+    monkeypatch.setenv(STARTED, "17.5")
+    begin_session(tmp_path, parse_config({}), slots=6)
+    session = tmp_path / "log/session.json"
+    os.utime(session, (1.0, 1.0))
+    while session.stat().st_mtime == 1.0:  # it gives a sign of life
+        time.sleep(0.01)
+    monkeypatch.setenv(STARTED, "99.0")
+    assert (join_session(tmp_path), os.environ[STARTED]) == (6, "17.5")
+    end_session(tmp_path, "finished")
+    with pytest.raises(DataError, match=r"session\.json cannot be read\n.*same place"):
+        join_session(tmp_path / "elsewhere")

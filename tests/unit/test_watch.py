@@ -130,6 +130,9 @@ def test_on_another_machine_only_silence_tells(run_dir: Path) -> None:
         for path in (sign, *run_dir.rglob("*.json")):
             os.utime(path, (old, old))
         assert look(run_dir).status == "silent"
+    # All jobs wait in the queue of a cluster: only Snakemake itself gives a sign
+    os.utime(run_dir / "log/session.json")
+    assert look(run_dir).status == "training"
 
 
 def test_a_failed_job_shows_its_error_until_the_next_session(run_dir: Path) -> None:
@@ -148,8 +151,18 @@ def test_the_end_of_an_epoch_is_shown_with_its_accuracy(run_dir: Path) -> None:
         snap = look(run_dir)
     assert (snap.seed, dict(snap.validations), snap.best) == (0.375, {1: 0.5}, (0.5, 1))
     text = shown(snap)
-    assert "epoch 1 of 2  slow update  3 of 3 steps\n" in text
+    assert "epoch 1 of 2  slow update  3 of 6 steps\n" in text
     assert "validation  seed 0.375  epoch 1 0.500  best 0.500 (epoch 1)\n" in text
+
+
+def test_the_steps_of_the_run_follow_from_the_plans_of_its_epochs(run_dir: Path) -> None:
+    """An epoch has the steps that its plan says; those to come are taken to be as long as the last one."""
+    begin_session(run_dir, CONFIG)
+    batch = {"units": [], "types": ["alpha"], "edit_budget": 2}
+    write_text(run_dir / "e02/plan.json", canonical({"epoch": 2, "stop": "", "batches": [batch] * 2}))
+    with job(run_dir, "rollout", e="02", s="001"):
+        snap = look(run_dir)
+    assert (snap.steps_done, snap.steps, snap.steps_of_epoch) == (3, 5, 2)
 
 
 def test_results_behind_the_place_are_those_of_an_earlier_session(run_dir: Path) -> None:
