@@ -8,7 +8,7 @@ include: "rules/common.smk"  # parameters, code digests, file layout, lock
 include: "rules/data.smk"  # questions → pools → seed → baseline → first state
 include: "rules/step.smk"  # plan → rollout → diagnose → evolve → gate → settle
 include: "rules/slow.smk"  # validation → probations → best → next epoch
-include: "rules/deliver.smk"  # sealed test, skills/, versions, metrics.json, plots, tables
+include: "rules/deliver.smk"  # sealed test, skills/, versions, metrics.json, plots, tables, report
 
 
 localrules:
@@ -30,3 +30,4 @@ rule all:
         "plots/gates.csv",
         f"{RUN}/versions",
         TABLE_FILES.values(),
+        f"{RUN}/report.html",

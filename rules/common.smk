@@ -18,7 +18,13 @@ from skillmake.agent.environments.files import looked_up_files
 from skillmake.artifacts import canonical_line
 from skillmake.brief import Brief
 from skillmake.codehash import code_digest
-from skillmake.config.load import hashed_part, parse_config, pick, unhashed_part
+from skillmake.config.load import (
+    hashed_part,
+    overlay,
+    parse_config,
+    pick,
+    unhashed_part,
+)
 from skillmake.errors import SkillmakeError
 from skillmake.made import set_changed_aside
 from skillmake.packing import PACK, pack, unpack_if_other
@@ -69,6 +75,14 @@ def templates_in(folder):
 TEMPLATES = templates_in(CONFIG.evolve.templates) if BY_LLM else []
 JUDGE_TEMPLATES = templates_in(CONFIG.diagnose.templates) if BY_JUDGES else []
 SLOW_TEMPLATES = templates_in(CONFIG.slow.templates)
+REPORT_TEMPLATES = sorted(
+    path.as_posix() for path in Path("skillmake/report/templates").iterdir()
+)
+PRICES = tuple(
+    f"models.{role}.{price}"
+    for role in ("student", "teacher", "judge")
+    for price in ("price_in", "price_out")
+)
 # What momentum depends on where there is a model to write it.
 MOMENTUM_KEYS = [
     "seed",
@@ -115,6 +129,12 @@ def cfg(*keys):
     if any(model is not None and model.provider == "rehearsal" for model in used):
         keys = (*keys, "rehearsal")
     return canonical_line(pick(HASHED, keys))
+
+
+def cfg_with_prices(*keys):
+    """As `cfg`; prices change no result of the training, but what the report says of money."""
+    prices = pick(CONFIG.model_dump(mode="json"), PRICES)
+    return canonical_line(overlay(json.loads(cfg(*keys)), prices))
 
 
 @functools.cache

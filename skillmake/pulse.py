@@ -26,6 +26,7 @@ BEAT = 5.0  # seconds between two signs of life
 LEAST_PAUSE = 0.5  # seconds between two writes of progress
 LONGEST_ERROR = 400  # characters
 SESSION, RUNNING = "session.json", "running"
+ROLES, PRICED = ("student", "teacher", "judge"), {"model", "price_in", "price_out"}  # for `skillmake report`
 
 
 class Pulse:
@@ -78,8 +79,10 @@ class Pulse:
 def begin_session(run_dir: Path, config: "Config") -> None:
     """Snakemake starts to work on the run: what jobs of an earlier session have left is no sign of life."""
     caps = {name: getattr(config.limits, f"max_{name}") for name in ("calls", "tokens", "cost", "seconds")}
+    models = config.models.model_dump(mode="json", include=dict.fromkeys(ROLES, PRICED))
     shutil.rmtree(run_dir / "log" / RUNNING, ignore_errors=True)
-    _say(run_dir, {**_process(), "epochs": config.train.epochs, "caps": caps, "how": None})
+    said = {"epochs": config.train.epochs, "caps": caps, "models": models, "how": None}
+    _say(run_dir, {**_process(), **said})
 
 
 def end_session(run_dir: Path, how: Literal["finished", "failed"]) -> None:

@@ -1,0 +1,232 @@
+"""Figures: Vega-Lite specifications, drawn once by vl-convert, so that the page needs no script.
+
+Colours are variables of the page's style, so that one drawing serves light, dark and paper.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from markupsafe import Markup
+
+INK, SOFT, GRID = "var(--ink)", "var(--soft)", "var(--line)"
+BLUE, ORANGE, GREEN = "var(--blue)", "var(--orange)", "var(--green)"
+# One of those that vl-convert brings along, so that every machine measures texts alike
+FONT = "Liberation Sans"
+CONFIG = {
+    "background": None,
+    "font": FONT,
+    "aria": False,
+    "view": {"stroke": None},
+    "axis": {
+        "labelColor": SOFT,
+        "titleColor": SOFT,
+        "titleFontWeight": "normal",
+        "domainColor": GRID,
+        "tickColor": GRID,
+        "gridColor": GRID,
+        "labelFontSize": 12,
+        "titleFontSize": 12,
+        "labelLimit": 240,
+    },
+    "legend": {"labelColor": INK, "title": None, "labelFontSize": 12, "orient": "top"},
+    "text": {"color": INK, "fontSize": 12},
+}
+Values = Sequence[Mapping[str, Any]]
+
+
+def draw(spec: Mapping[str, Any]) -> Markup:
+    """The SVG of a specification."""
+    import vl_convert
+
+    svg = vl_convert.vegalite_to_svg({"config": CONFIG, **spec})
+    # The page names the figure and says its font; a width in pixels would not fit a phone
+    head = re.sub(r'<svg [^>]*?width="(\d+)"[^>]*?viewBox="([^"]*)"[^>]*>', _head, svg, count=1)
+    return Markup(re.sub(rf' font-family="{FONT}"| pointer-events="none"| aria-hidden="true"', "", head))
+
+
+def _head(found: re.Match[str]) -> str:
+    return f'<svg viewBox="{found[2]}" style="max-width:{found[1]}px" aria-hidden="true" focusable="false">'
+
+
+def validation_chart(values: Values) -> Markup:
+    """`epoch`, `accuracy`, `version` (what was validated) and `is_best`."""
+    x = {
+        "field": "epoch",
+        "type": "quantitative",
+        "axis": {"tickMinStep": 1, "format": "d", "grid": False},
+        "title": "epoch",
+    }
+    y = {
+        "field": "accuracy",
+        "type": "quantitative",
+        "scale": {"zero": False, "nice": True, "padding": 8},
+        "title": "accuracy",
+    }
+    names = list(dict.fromkeys(value["version"] for value in values))
+    colours = {"seed": SOFT, "R": BLUE, "R2": ORANGE}
+    colour = {
+        "field": "version",
+        "scale": {"domain": names, "range": [colours[n] for n in names]},
+        "type": "nominal",
+    }
+    shape = {"field": "version", "scale": {"domain": names}, "type": "nominal"}
+    line = {"mark": {"type": "line", "color": BLUE}, "transform": [{"filter": "datum.version != 'R2'"}]}
+    points = {"mark": {"type": "point", "filled": True, "size": 80, "opacity": 1}}
+    best = {
+        "mark": {"type": "text", "dy": -14, "fontWeight": "bold"},
+        "transform": [{"filter": "datum.is_best"}],
+    }
+    return draw(
+        {
+            "width": 640,
+            "height": 220,
+            "data": {"values": list(values)},
+            "encoding": {"x": x, "y": y},
+            "layer": [
+                line,
+                {**points, "encoding": {"color": colour, "shape": shape}},
+                {**best, "encoding": {"text": {"value": "best"}}},
+            ],
+        }
+    )
+
+
+def gain_chart(values: Values) -> Markup:
+    """`name`, `gain`, `low`, `high`, in the order given."""
+    y = {"field": "name", "type": "nominal", "sort": None, "title": None, "axis": {"labelColor": INK}}
+    axis = {"tickCount": 6, "format": "+.1f"}
+    x = {"field": "low", "type": "quantitative", "title": "gain, with its 95 % interval", "axis": axis}
+    point = {"field": "gain", "type": "quantitative"}
+    zero = {"mark": {"type": "rule", "color": SOFT, "strokeDash": [4, 3]}, "encoding": {"x": {"datum": 0}}}
+    span = {
+        "mark": {"type": "rule", "strokeWidth": 3, "color": BLUE, "opacity": 0.5},
+        "encoding": {"x": x, "x2": {"field": "high"}, "y": y},
+    }
+    dot = {
+        "mark": {"type": "point", "filled": True, "size": 90, "color": BLUE, "opacity": 1},
+        "encoding": {"x": point, "y": y},
+    }
+    return draw(
+        {
+            "width": 520,
+            "height": {"step": 22},
+            "data": {"values": list(values)},
+            "layer": [zero, span, dot],
+        }
+    )
+
+
+def evidence_chart(path: Values, bars: Mapping[str, float]) -> Markup:
+    """`path`: `units` read, evidence `e`, `outcome` of the last one (`win`, `loss`, else empty) and whether a
+    rung `ends` there; `bars`: what is asked of the evidence, by name."""
+    top = max([*(value["e"] for value in path), *bars.values()]) * 1.3
+    low = min([0.5, *(value["e"] for value in path)]) / 1.2
+    x = {
+        "field": "units",
+        "type": "quantitative",
+        "title": "units read",
+        "axis": {"tickMinStep": 1, "grid": False, "tickCount": 8},
+    }
+    y = {
+        "field": "e",
+        "type": "quantitative",
+        "title": "evidence e",
+        "scale": {"type": "log", "domain": [low, top], "nice": False},
+        "axis": {"grid": False, "tickCount": 3, "format": "~g"},
+    }
+    sign = {
+        "color": {
+            "field": "outcome",
+            "scale": {"domain": ["win", "loss"], "range": [BLUE, ORANGE]},
+            "legend": None,
+        },
+        "shape": {
+            "field": "outcome",
+            "scale": {"domain": ["win", "loss"], "range": ["triangle-up", "triangle-down"]},
+            "legend": None,
+        },
+    }
+    line = {"mark": {"type": "line", "interpolate": "step-after", "color": INK, "strokeWidth": 1.5}}
+    signs = {"mark": {"type": "point", "filled": True, "size": 55, "opacity": 1}, "encoding": sign}
+    rungs = {"mark": {"type": "point", "size": 140, "color": SOFT, "opacity": 1}}
+    return draw(
+        {
+            "width": 520,
+            "height": 130,
+            "data": {"values": list(path)},
+            "encoding": {"x": x, "y": y},
+            "layer": [
+                *_bars(bars),
+                line,
+                {**signs, "transform": [{"filter": "datum.outcome"}]},
+                {**rungs, "transform": [{"filter": "datum.ends"}]},
+            ],
+        }
+    )
+
+
+def _bars(bars: Mapping[str, float]) -> list[dict[str, Any]]:
+    """A line and a word for each threshold."""
+    values = [{"at": at, "name": f"{name} {at:g}"} for name, at in bars.items()]
+    y = {"field": "at", "type": "quantitative"}
+    rule = {"type": "rule", "color": GREEN, "strokeDash": [5, 4]}
+    text = {"type": "text", "align": "left", "dx": 6, "fontSize": 11, "color": GREEN}
+    data = {"values": values}
+    return [
+        {"data": data, "mark": rule, "encoding": {"x": None, "y": y}},
+        {
+            "data": data,
+            "mark": text,
+            "encoding": {"x": {"value": 520}, "y": y, "text": {"field": "name"}},
+        },
+    ]
+
+
+def graph_chart(nodes: Values, lines: Values, bands: Values, size: tuple[float, float]) -> Markup:
+    """All in pixels of `size`, width and height. `nodes`: `left`, `right`, `top`, `bottom`, the middle `x`
+    and `y`, and `name`; `lines`: their points `x` and `y` in `order`, by `line`, `kind` (`forward`, `back`)
+    and the `tip` of the last one (degrees, else None); `bands`: `top`, `bottom` and `name` of a stage."""
+    wide, high = size
+    place = {"type": "quantitative", "axis": None}
+    x = {**place, "scale": {"domain": [0, wide], "nice": False}}
+    y = {**place, "scale": {"domain": [high, 0], "nice": False}}
+    box = {"y": {**y, "field": "top"}, "y2": {"field": "bottom"}}
+    middle = {"x": {**x, "field": "x"}, "y": {**y, "field": "y"}}
+    kinds = {"domain": ["forward", "back"], "range": [SOFT, ORANGE]}
+    colour = {"color": {"field": "kind", "scale": kinds, "legend": None}}
+    dash = {"field": "kind", "scale": {**kinds, "range": [[1, 0], [5, 4]]}, "legend": None}
+    ways = {"detail": {"field": "line"}, "order": {"field": "order"}, "strokeDash": dash}
+    angle = {"angle": {"field": "tip", "type": "quantitative", "scale": None}}
+    tip = {"type": "point", "shape": "triangle-up", "filled": True, "size": 45, "opacity": 1}
+    title = {"type": "text", "align": "right", "baseline": "top", "dx": -8, "dy": 6, "color": SOFT}
+    band = {
+        "mark": {"type": "rect", "fill": "var(--band)"},
+        "encoding": {"x": {"value": 0}, "x2": {"value": wide}, **box},
+    }
+    frame = {"type": "rect", "fill": "var(--page)", "stroke": BLUE, "cornerRadius": 4}
+    sides = {"x": {**x, "field": "left"}, "x2": {"field": "right"}}
+    named = {"text": {"field": "name"}}
+    last = [{"filter": "datum.tip !== null"}]
+    layer = [
+        {
+            "data": {"values": list(bands)},
+            "layer": [band, {"mark": title, "encoding": {"x": {"value": wide}, "y": box["y"], **named}}],
+        },
+        {
+            "data": {"values": list(lines)},
+            "encoding": {**middle, **colour},
+            "layer": [
+                {"mark": {"type": "line", "strokeWidth": 1.3}, "encoding": ways},
+                {"mark": tip, "transform": last, "encoding": angle},
+            ],
+        },
+        {
+            "data": {"values": list(nodes)},
+            "layer": [
+                {"mark": frame, "encoding": {**sides, **box}},
+                {"mark": {"type": "text"}, "encoding": {**middle, **named}},
+            ],
+        },
+    ]
+    return draw({"width": wide, "height": high, "layer": layer})
