@@ -3,8 +3,11 @@
 Colours are variables of the page's style, so that one drawing serves light, dark and paper.
 """
 
+import json
 import re
 from collections.abc import Mapping, Sequence
+from functools import cache
+from math import ceil
 from typing import Any
 
 from markupsafe import Markup
@@ -32,14 +35,21 @@ CONFIG = {
     "legend": {"labelColor": INK, "title": None, "labelFontSize": 12, "orient": "top"},
     "text": {"color": INK, "fontSize": 12},
 }
+MOST_TICKS = 12
 Values = Sequence[Mapping[str, Any]]
 
 
 def draw(spec: Mapping[str, Any]) -> Markup:
     """The SVG of a specification."""
+    return _drawn(json.dumps({"config": CONFIG, **spec}))
+
+
+@cache
+def _drawn(spec: str) -> Markup:
+    """Many candidates stop after the same few ties, and their figures are the same."""
     import vl_convert
 
-    svg = vl_convert.vegalite_to_svg({"config": CONFIG, **spec})
+    svg = vl_convert.vegalite_to_svg(spec)
     # The page names the figure and says its font; a width in pixels would not fit a phone
     head = re.sub(r'<svg [^>]*?width="(\d+)"[^>]*?viewBox="([^"]*)"[^>]*>', _head, svg, count=1)
     return Markup(re.sub(rf' font-family="{FONT}"| pointer-events="none"| aria-hidden="true"', "", head))
@@ -54,7 +64,7 @@ def validation_chart(values: Values) -> Markup:
     x = {
         "field": "epoch",
         "type": "quantitative",
-        "axis": {"tickMinStep": 1, "format": "d", "grid": False},
+        "axis": _whole(max(value["epoch"] for value in values)),
         "title": "epoch",
     }
     y = {
@@ -92,6 +102,11 @@ def validation_chart(values: Values) -> Markup:
     )
 
 
+def _whole(last: int) -> dict[str, Any]:
+    """An axis from 0 to `last` with marks at whole numbers only, however few there are."""
+    return {"values": list(range(0, last + 1, max(1, ceil(last / MOST_TICKS)))), "format": "d", "grid": False}
+
+
 def gain_chart(values: Values) -> Markup:
     """`name`, `gain`, `low`, `high`, in the order given."""
     y = {"field": "name", "type": "nominal", "sort": None, "title": None, "axis": {"labelColor": INK}}
@@ -126,7 +141,7 @@ def evidence_chart(path: Values, bars: Mapping[str, float]) -> Markup:
         "field": "units",
         "type": "quantitative",
         "title": "units read",
-        "axis": {"tickMinStep": 1, "grid": False, "tickCount": 8},
+        "axis": _whole(path[-1]["units"]),
     }
     y = {
         "field": "e",
