@@ -6,7 +6,6 @@ each with a candidate of every type, and the page of that is opened in a headles
 
 import asyncio
 import json
-import time
 from collections import defaultdict
 from dataclasses import replace
 from pathlib import Path
@@ -82,10 +81,8 @@ def main(steps: Annotated[int, typer.Option(help="Steps of the run.")] = 50) -> 
     with checkout() as folder:
         Run(config).make(REPORT)
         file = folder / REPORT
-        short, began = read_folder(file.parent), time.perf_counter()
-        report_html(short)
-        size, seconds = file.stat().st_size / 1e6, time.perf_counter() - began
-        print(f"{len(short.record.steps)} steps: {size:.1f} MB, made in {seconds:.1f} s")
+        short = read_folder(file.parent)
+        print(f"{len(short.record.steps)} steps: {file.stat().st_size / 1e6:.1f} MB")
         page = report_html(repeated(short, steps))
         print(f"{steps} steps, {page.count('<svg')} figures: {len(page.encode()) / 1e6:.1f} MB")
         file.write_text(page)
