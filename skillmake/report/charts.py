@@ -61,45 +61,39 @@ def _head(found: re.Match[str]) -> str:
 
 def validation_chart(values: Values) -> Markup:
     """`epoch`, `accuracy`, `version` (what was validated) and `is_best`."""
-    x = {
-        "field": "epoch",
-        "type": "quantitative",
-        "axis": _whole(max(value["epoch"] for value in values)),
-        "title": "epoch",
-    }
-    y = {
-        "field": "accuracy",
-        "type": "quantitative",
-        "scale": {"zero": False, "nice": True, "padding": 8},
-        "title": "accuracy",
-    }
     names = list(dict.fromkeys(value["version"] for value in values))
     colours = {"seed": SOFT, "R": BLUE, "R2": ORANGE}
-    colour = {
-        "field": "version",
-        "scale": {"domain": names, "range": [colours[n] for n in names]},
-        "type": "nominal",
+    version = {"field": "version", "type": "nominal"}
+    points = {
+        "mark": {"type": "point", "filled": True, "size": 80, "opacity": 1},
+        "encoding": {
+            "color": {**version, "scale": {"domain": names, "range": [colours[name] for name in names]}},
+            "shape": {**version, "scale": {"domain": names}},
+        },
     }
-    shape = {"field": "version", "scale": {"domain": names}, "type": "nominal"}
     line = {"mark": {"type": "line", "color": BLUE}, "transform": [{"filter": "datum.version != 'R2'"}]}
-    points = {"mark": {"type": "point", "filled": True, "size": 80, "opacity": 1}}
     best = {
-        "mark": {"type": "text", "dy": -14, "fontWeight": "bold"},
+        "mark": {"type": "text", "dy": -14, "fontWeight": "bold", "text": "best"},
         "transform": [{"filter": "datum.is_best"}],
     }
+    last = max(value["epoch"] for value in values)
     return draw(
         {
             "width": 640,
             "height": 220,
             "data": {"values": list(values)},
-            "encoding": {"x": x, "y": y},
-            "layer": [
-                line,
-                {**points, "encoding": {"color": colour, "shape": shape}},
-                {**best, "encoding": {"text": {"value": "best"}}},
-            ],
+            "encoding": {
+                "x": quantity("epoch", axis=_whole(last)),
+                "y": quantity("accuracy", scale={"zero": False, "nice": True, "padding": 8}),
+            },
+            "layer": [line, points, best],
         }
     )
+
+
+def quantity(field: str, **more: Any) -> dict[str, Any]:
+    """An encoding of numbers."""
+    return {"field": field, "type": "quantitative", **more}
 
 
 def _whole(last: int) -> dict[str, Any]:
@@ -137,46 +131,34 @@ def evidence_chart(path: Values, bars: Mapping[str, float]) -> Markup:
     rung `ends` there; `bars`: what is asked of the evidence, by name."""
     top = max([*(value["e"] for value in path), *bars.values()]) * 1.3
     low = min([0.5, *(value["e"] for value in path)]) / 1.2
-    x = {
-        "field": "units",
-        "type": "quantitative",
-        "title": "units read",
-        "axis": _whole(path[-1]["units"]),
-    }
     y = {
-        "field": "e",
-        "type": "quantitative",
         "title": "evidence e",
         "scale": {"type": "log", "domain": [low, top], "nice": False},
         "axis": {"grid": False, "tickCount": 3, "format": "~g"},
     }
-    sign = {
-        "color": {
-            "field": "outcome",
-            "scale": {"domain": ["win", "loss"], "range": [BLUE, ORANGE]},
-            "legend": None,
+    x = quantity("units", title="units read", axis=_whole(path[-1]["units"]))
+    outcome = {"field": "outcome", "legend": None}
+    scale = {"domain": ["win", "loss"]}
+    signs = {
+        "mark": {"type": "point", "filled": True, "size": 55, "opacity": 1},
+        "encoding": {
+            "color": {**outcome, "scale": {**scale, "range": [BLUE, ORANGE]}},
+            "shape": {**outcome, "scale": {**scale, "range": ["triangle-up", "triangle-down"]}},
         },
-        "shape": {
-            "field": "outcome",
-            "scale": {"domain": ["win", "loss"], "range": ["triangle-up", "triangle-down"]},
-            "legend": None,
-        },
+        "transform": [{"filter": "datum.outcome"}],
+    }
+    rungs = {
+        "mark": {"type": "point", "size": 140, "color": SOFT, "opacity": 1},
+        "transform": [{"filter": "datum.ends"}],
     }
     line = {"mark": {"type": "line", "interpolate": "step-after", "color": INK, "strokeWidth": 1.5}}
-    signs = {"mark": {"type": "point", "filled": True, "size": 55, "opacity": 1}, "encoding": sign}
-    rungs = {"mark": {"type": "point", "size": 140, "color": SOFT, "opacity": 1}}
     return draw(
         {
             "width": 520,
             "height": 130,
             "data": {"values": list(path)},
-            "encoding": {"x": x, "y": y},
-            "layer": [
-                *_bars(bars),
-                line,
-                {**signs, "transform": [{"filter": "datum.outcome"}]},
-                {**rungs, "transform": [{"filter": "datum.ends"}]},
-            ],
+            "encoding": {"x": x, "y": quantity("e", **y)},
+            "layer": [*_bars(bars), line, signs, rungs],
         }
     )
 
@@ -203,39 +185,24 @@ def graph_chart(nodes: Values, lines: Values, bands: Values, size: tuple[float, 
     and `y`, and `name`; `lines`: their points `x` and `y` in `order`, by `line`, `kind` (`forward`, `back`)
     and the `tip` of the last one (degrees, else None); `bands`: `top`, `bottom` and `name` of a stage."""
     wide, high = size
-    place = {"type": "quantitative", "axis": None}
-    x = {**place, "scale": {"domain": [0, wide], "nice": False}}
-    y = {**place, "scale": {"domain": [high, 0], "nice": False}}
-    box = {"y": {**y, "field": "top"}, "y2": {"field": "bottom"}}
-    middle = {"x": {**x, "field": "x"}, "y": {**y, "field": "y"}}
-    kinds = {"domain": ["forward", "back"], "range": [SOFT, ORANGE]}
-    colour = {"color": {"field": "kind", "scale": kinds, "legend": None}}
-    dash = {"field": "kind", "scale": {**kinds, "range": [[1, 0], [5, 4]]}, "legend": None}
-    ways = {"detail": {"field": "line"}, "order": {"field": "order"}, "strokeDash": dash}
-    angle = {"angle": {"field": "tip", "type": "quantitative", "scale": None}}
-    tip = {"type": "point", "shape": "triangle-up", "filled": True, "size": 45, "opacity": 1}
-    title = {"type": "text", "align": "right", "baseline": "top", "dx": -8, "dy": 6, "color": SOFT}
-    band = {
-        "mark": {"type": "rect", "fill": "var(--band)"},
-        "encoding": {"x": {"value": 0}, "x2": {"value": wide}, **box},
-    }
-    frame = {"type": "rect", "fill": "var(--page)", "stroke": BLUE, "cornerRadius": 4}
-    sides = {"x": {**x, "field": "left"}, "x2": {"field": "right"}}
+    x = {"axis": None, "scale": {"domain": [0, wide], "nice": False}}
+    y = {"axis": None, "scale": {"domain": [high, 0], "nice": False}}
+    box = {"y": quantity("top", **y), "y2": {"field": "bottom"}}
+    middle = {"x": quantity("x", **x), "y": quantity("y", **y)}
     named = {"text": {"field": "name"}}
-    last = [{"filter": "datum.tip !== null"}]
+    title = {"type": "text", "align": "right", "baseline": "top", "dx": -8, "dy": 6, "color": SOFT}
+    frame = {"type": "rect", "fill": "var(--page)", "stroke": BLUE, "cornerRadius": 4}
+    sides = {"x": quantity("left", **x), "x2": {"field": "right"}}
+    whole = {"x": {"value": 0}, "x2": {"value": wide}}
     layer = [
         {
             "data": {"values": list(bands)},
-            "layer": [band, {"mark": title, "encoding": {"x": {"value": wide}, "y": box["y"], **named}}],
-        },
-        {
-            "data": {"values": list(lines)},
-            "encoding": {**middle, **colour},
             "layer": [
-                {"mark": {"type": "line", "strokeWidth": 1.3}, "encoding": ways},
-                {"mark": tip, "transform": last, "encoding": angle},
+                {"mark": {"type": "rect", "fill": "var(--band)"}, "encoding": {**whole, **box}},
+                {"mark": title, "encoding": {"x": {"value": wide}, "y": box["y"], **named}},
             ],
         },
+        {"data": {"values": list(lines)}, "encoding": middle, "layer": _ways()},
         {
             "data": {"values": list(nodes)},
             "layer": [
@@ -245,3 +212,22 @@ def graph_chart(nodes: Values, lines: Values, bands: Values, size: tuple[float, 
         },
     ]
     return draw({"width": wide, "height": high, "layer": layer})
+
+
+def _ways() -> list[dict[str, Any]]:
+    """Lines and their tips."""
+    kind, domain = {"field": "kind", "legend": None}, ["forward", "back"]
+    colour = {"color": {**kind, "scale": {"domain": domain, "range": [SOFT, ORANGE]}}}
+    dash = {"strokeDash": {**kind, "scale": {"domain": domain, "range": [[1, 0], [5, 4]]}}}
+    tip = {"type": "point", "shape": "triangle-up", "filled": True, "size": 45, "opacity": 1}
+    return [
+        {
+            "mark": {"type": "line", "strokeWidth": 1.3},
+            "encoding": {"detail": {"field": "line"}, "order": {"field": "order"}, **dash, **colour},
+        },
+        {
+            "mark": tip,
+            "transform": [{"filter": "datum.tip !== null"}],
+            "encoding": {"angle": quantity("tip", scale=None), **colour},
+        },
+    ]
