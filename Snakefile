@@ -8,7 +8,7 @@ include: "rules/common.smk"  # parameters, code digests, file layout
 include: "rules/data.smk"  # questions → pools → seed → baseline → first state
 include: "rules/step.smk"  # plan → rollout → diagnose → evolve → gate → settle
 include: "rules/slow.smk"  # validation → probations → best → next epoch
-include: "rules/deliver.smk"  # sealed test, skills/, versions, metrics.json, plots, tables
+include: "rules/deliver.smk"  # sealed test, skills/, versions, metrics.json, plots, tables, report
 include: "rules/asked.smk"  # what the targets beside training are asked for
 include: "rules/modes.smk"  # infer, eval, diagnose, promote
 include: "rules/start.smk"  # lock, what is refused, what is pruned
@@ -29,6 +29,7 @@ localrules:
     versions,
     metrics,
     tables,
+    report,
     diagnose,
     promote,
 
@@ -48,3 +49,4 @@ rule all:
         "plots/gates.csv",
         f"{RUN}/versions",
         TABLE_FILES.values(),
+        f"{RUN}/report.html",

@@ -18,6 +18,7 @@ from skillmake.brief import Brief
 from skillmake.codehash import code_digest
 from skillmake.config.load import (
     hashed_part,
+    overlay,
     parse_config,
     pick,
     unhashed_part,
@@ -87,6 +88,14 @@ DIAGNOSE_KEYS = (
     ["seed", "diagnose", "models.judge", "agent"] if BY_JUDGES else ["diagnose.method"]
 )
 SLOW_TEMPLATES = templates_in(CONFIG.slow.templates)
+REPORT_TEMPLATES = sorted(
+    path.as_posix() for path in Path("skillmake/report/templates").iterdir()
+)
+PRICES = tuple(
+    f"models.{role}.{price}"
+    for role in ("student", "teacher", "judge")
+    for price in ("price_in", "price_out")
+)
 # What momentum depends on where there is a model to write it.
 MOMENTUM_KEYS = [
     "seed",
@@ -133,6 +142,12 @@ def cfg(*keys):
     if any(model is not None and model.provider == "rehearsal" for model in used):
         keys = (*keys, "rehearsal")
     return canonical_line(pick(HASHED, keys))
+
+
+def cfg_with_prices(*keys):
+    """As `cfg`; prices change no result of the training, but what the report says of money."""
+    prices = pick(CONFIG.model_dump(mode="json"), PRICES)
+    return canonical_line(overlay(json.loads(cfg(*keys)), prices))
 
 
 @functools.cache

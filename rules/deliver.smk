@@ -102,3 +102,22 @@ rule tables:
         io=io,
     shell:
         f"{JOB} tables {ARGS}"
+
+
+# The page holds what the artefacts say, so that it is an artefact too; `skillmake report` adds the logs.
+rule report:
+    input:
+        files=artefacts,
+        tables=TABLE_FILES.values(),
+        metrics=f"{RUN}/metrics.json",
+        templates=REPORT_TEMPLATES,
+    output:
+        page=f"{RUN}/report.html",
+    log:
+        f"{RUN}/log/report.log",
+    params:
+        cfg=cfg_with_prices("run", "models.student", "models.teacher", "models.judge"),
+        code=code("report"),
+        io=io,
+    shell:
+        f"{JOB} report {ARGS}"

@@ -6,7 +6,16 @@ from typing import Annotated
 
 import typer
 
-from skillmake import cli_doctor, cli_gate, cli_lineage, cli_skills, cli_tables, cli_tree, cli_watch
+from skillmake import (
+    cli_doctor,
+    cli_gate,
+    cli_lineage,
+    cli_report,
+    cli_skills,
+    cli_tables,
+    cli_tree,
+    cli_watch,
+)
 from skillmake.artifacts import read_json
 from skillmake.config.document import params_yaml, schema_json
 from skillmake.config.load import describe, load_config
@@ -75,6 +84,7 @@ cli_doctor.register(app)
 cli_gate.register(app)
 cli_lineage.register(app)
 cli_tables.register(app)
+cli_report.register(app)
 cli_skills.register(app)
 cli_watch.register(app)
 

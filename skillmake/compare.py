@@ -23,16 +23,20 @@ def compare_text(history: History, one: str, other: str, *, unified: bool) -> st
     changed = [path for path in sorted({*old, *new}) if old.get(path) != new.get(path)]
     out = [f"Run {history.run}: {kind} version {a} ({one}) against {b} ({other})\n"]
     for path in changed:
-        before, after = _lines(old.get(path)), _lines(new.get(path))
+        before, after = old.get(path), new.get(path)
         out.append("\n")
         if unified:
-            lines = unified_diff(before, after, f"{a}/{path}", f"{b}/{path}", lineterm="", n=CONTEXT)
-            out += [f"{line}\n" for line in lines]
+            out += [f"{line}\n" for line in diff_lines(before, after, f"{a}/{path}", f"{b}/{path}")]
         else:
-            out.append(_side_by_side(path, before, after, (a, b)))
+            out.append(_side_by_side(path, _lines(before), _lines(after), (a, b)))
     if not changed:
         out.append("\nThe texts are the same.\n")
     return "".join(out) + "\n" + _accuracy(history, kind, a, b)
+
+
+def diff_lines(before: str | None, after: str | None, old_name: str, new_name: str) -> list[str]:
+    """A unified diff of two texts, the lines without their ends; empty where they are the same."""
+    return list(unified_diff(_lines(before), _lines(after), old_name, new_name, lineterm="", n=CONTEXT))
 
 
 def _same_kind(history: History, one: str, other: str) -> tuple[str, tuple[str, str]]:

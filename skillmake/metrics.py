@@ -1,8 +1,8 @@
 """The result of a run: seed against delivered on the sealed test, edits, calls."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from skillmake.agent.loop import Prediction
 from skillmake.benchmark import Benchmark
@@ -100,55 +100,67 @@ class Paid(Protocol):
     def completion_tokens(self) -> int: ...
 
 
-def call_counts(
-    rows: Iterable[Prediction], taught: Iterable[Paid], judged: Iterable[Paid] = ()
-) -> dict[str, Any]:
-    """Calls that this run needs from an empty cache, by role; a repeat is a cache hit.
+@dataclass
+class Usage:
+    """What an empty cache would pay for; `hits`: answers that were known by then."""
+
+    calls: int = 0
+    hits: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+
+Label = TypeVar("Label", bound=Hashable)
+
+
+def usage(asked: Iterable[tuple[Label, Paid]]) -> dict[Label, Usage]:
+    """Calls and tokens under each label; a call counts where its key is met for the first time.
 
     Counted from the artefacts, so the same run gives the same numbers whatever the cache held; what
     was really paid is in the run's log.
     """
     seen: set[str] = set()
-    out = {"student": 0, "teacher": 0, "judge": 0, "cache_hits": 0}
-    tokens = {"prompt": 0, "completion": 0}
-    for row in rows:
-        if row.looked_up:
-            out["cache_hits"] += 1
+    out: dict[Label, Usage] = {}
+    for label, paid in asked:
+        counted = out.setdefault(label, Usage())
+        if getattr(paid, "looked_up", False):
+            counted.hits += 1
             continue
-        _count(out, tokens, "student", row.calls, row, seen)
-    for role, asked in (("teacher", taught), ("judge", judged)):
-        for paid in asked:
-            if paid.calls:
-                _count(out, tokens, role, paid.calls, paid, seen)
-    return {"calls": out, "tokens": tokens}
+        new = [call for call in paid.calls if call not in seen]
+        counted.hits += len(paid.calls) - len(new)
+        counted.calls += len(new)
+        if new:
+            counted.prompt_tokens += paid.prompt_tokens
+            counted.completion_tokens += paid.completion_tokens
+        seen.update(paid.calls)
+    return out
 
 
-def _count(
-    out: dict[str, int],
-    tokens: dict[str, int],
-    role: str,
-    calls: Sequence[str],
-    usage: Paid,
-    seen: set[str],
-) -> None:
-    new = [call for call in calls if call not in seen]
-    out["cache_hits"] += len(calls) - len(new)
-    out[role] += len(new)
-    if new:
-        tokens["prompt"] += usage.prompt_tokens
-        tokens["completion"] += usage.completion_tokens
-    seen.update(calls)
+def call_counts(
+    rows: Iterable[Prediction], taught: Iterable[Paid], judged: Iterable[Paid] = ()
+) -> dict[str, Any]:
+    """Calls that this run needs from an empty cache, by role; a repeat is a cache hit."""
+    asked = [("student", rows), ("teacher", taught), ("judge", judged)]
+    found = usage((role, paid) for role, each in asked for paid in each)
+    counts = {role: found.get(role, Usage()).calls for role, _ in asked}
+    return {
+        "calls": {**counts, "cache_hits": sum(each.hits for each in found.values())},
+        "tokens": {
+            "prompt": sum(each.prompt_tokens for each in found.values()),
+            "completion": sum(each.completion_tokens for each in found.values()),
+        },
+    }
 
 
 @dataclass(frozen=True)
 class RunFiles:
-    """The artefacts that a run's result is read from, each list in order of time."""
+    """The artefacts that a run's result is read from, each list in order of time; `test` may be to come."""
 
     baseline: Rollout
     rollouts: list[Rollout]
     gates: list[GateResult]
     validations: list[Validation]
-    test: Rollout
+    test: Rollout | None
     diagnoses: list[Diagnosis] = field(default_factory=list)
     momenta: list[MomentumReport] = field(default_factory=list)
     prompts: list[PromptsReport] = field(default_factory=list)
@@ -156,47 +168,69 @@ class RunFiles:
     seconds: list[SecondValidation] = field(default_factory=list)
     holdouts: list[Holdout] = field(default_factory=list)
 
+    def rows_by_phase(self) -> Iterator[tuple[str, Prediction]]:
+        """All predictions with their phase, as in the table `predictions`."""
+        gates, momenta = self.gates, self.momenta
+        checks = [check for momentum in momenta for check in momentum.checks]
+        seconds = [second.slow_candidate for second in self.seconds if second.slow_candidate]
+        phases: tuple[tuple[str, Iterable[Iterable[Prediction]]], ...] = (
+            ("baseline", [self.baseline.rows]),
+            ("step", [rollout.rows for rollout in self.rollouts]),
+            ("gate", [rows for gate in gates for rows in (gate.baseline_rows, gate.candidate_rows)]),
+            ("validation", [validation.rows for validation in self.validations]),
+            ("momentum", [momentum.rows for momentum in momenta]),
+            (
+                "momentum_gate",
+                [rows for check in checks for rows in (check.baseline_rows, check.changed_rows)],
+            ),
+            ("validation2", [second.rows for second in seconds]),
+            ("holdout", [holdout.rows for holdout in self.holdouts]),
+            ("final_test", [self.test.rows] if self.test else []),
+        )
+        for phase, many in phases:
+            for rows in many:
+                yield from ((phase, row) for row in rows)
+
     def rows(self) -> Iterator[Prediction]:
         """All predictions."""
-        yield from self.baseline.rows
-        for rollout in self.rollouts:
-            yield from rollout.rows
-        for gate in self.gates:
-            yield from gate.baseline_rows
-            yield from gate.candidate_rows
-        for validation in self.validations:
-            yield from validation.rows
+        yield from (row for _, row in self.rows_by_phase())
+
+    def taught_by_phase(self) -> Iterator[tuple[str, Paid]]:
+        """All that a teacher was asked for."""
+        yield from (("evolve", gate.candidate) for gate in self.gates)
         for momentum in self.momenta:
-            yield from momentum.rows
-            for check in momentum.checks:
-                yield from check.baseline_rows
-                yield from check.changed_rows
-        for second in self.seconds:
-            yield from second.slow_candidate.rows if second.slow_candidate else ()
-        for holdout in self.holdouts:
-            yield from holdout.rows
-        yield from self.test.rows
+            yield from (("momentum", file) for file in momentum.files)
+        for prompts in self.prompts:
+            yield from (("prompts", candidate) for candidate in prompts.candidates)
 
     def taught(self) -> Iterator[Paid]:
-        """All that a teacher was asked for."""
-        yield from (gate.candidate for gate in self.gates)
-        for momentum in self.momenta:
-            yield from momentum.files
-        for prompts in self.prompts:
-            yield from prompts.candidates
+        yield from (paid for _, paid in self.taught_by_phase())
 
-    def judged(self) -> Iterator[Paid]:
+    def judged_by_phase(self) -> Iterator[tuple[str, Paid]]:
         """All that the judges were asked for."""
         for diagnosis in self.diagnoses:
-            yield from diagnosis.judgings.values()
+            yield from (("diagnose", judging) for judging in diagnosis.judgings.values())
         for soft in (*self.softs, *(second.soft for second in self.seconds if second.soft)):
-            yield from soft.judgings.values()
+            yield from (("soft scores", judging) for judging in soft.judgings.values())
+
+    def judged(self) -> Iterator[Paid]:
+        yield from (paid for _, paid in self.judged_by_phase())
+
+    def usage_by_phase(self) -> dict[tuple[str, str], Usage]:
+        """Calls and tokens by (phase, role); their sums are those of `call_counts`."""
+        roles = (
+            ("student", self.rows_by_phase()),
+            ("teacher", self.taught_by_phase()),
+            ("judge", self.judged_by_phase()),
+        )
+        return usage(((phase, role), paid) for role, asked in roles for phase, paid in asked)
 
 
 def run_metrics(
     run: str, files: RunFiles, best: BestReport, benchmark: Benchmark, seed: int
 ) -> dict[str, Any]:
     """The content of metrics.json. `run`: the run's name, `seed`: of the confidence intervals."""
+    assert files.test is not None
     ledger = [ledger_row(gate.decision, gate.task_type, 0) for gate in files.gates if gate.decision]
     seed_validation = accuracy(outcomes_by_unit(benchmark.validation, files.baseline.rows))
     return {

@@ -28,6 +28,7 @@ BEAT = 5.0  # seconds between two signs of life
 LEAST_PAUSE = 0.5  # seconds between two writes of progress
 LONGEST_ERROR = 400  # characters
 SESSION, RUNNING = "session.json", "running"
+ROLES, PRICED = ("student", "teacher", "judge"), {"model", "price_in", "price_out"}  # for `skillmake report`
 
 
 class Pulse:
@@ -86,8 +87,9 @@ def begin_session(run_dir: Path, config: "Config", slots: int | None = None) -> 
     `slots`: calls in flight in the whole run.
     """
     caps = {name: getattr(config.limits, f"max_{name}") for name in ("calls", "tokens", "cost", "seconds")}
+    models = config.models.model_dump(mode="json", include=dict.fromkeys(ROLES, PRICED))
     shutil.rmtree(run_dir / "log" / RUNNING, ignore_errors=True)
-    told = {"epochs": config.train.epochs, "caps": caps, "slots": slots, "how": None}
+    told = {"epochs": config.train.epochs, "caps": caps, "models": models, "slots": slots, "how": None}
     _say(run_dir, {**_process(), **told, STARTED: os.environ.get(STARTED)})
     _ENDED.clear()
     threading.Thread(target=_touch, args=[run_dir / "log" / SESSION], name="pulse", daemon=True).start()

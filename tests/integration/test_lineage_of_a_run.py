@@ -42,7 +42,10 @@ def test_a_run_explains_itself_and_a_changed_byte_is_named(trained: Project) -> 
     assert all(len(tables[name]) for name in ROWS)
     assert list(tables["llm_calls"]["key"][~tables["llm_calls"]["cached"]]) == work.paid()
     assert tables["shadow_gate"]["true_gain"].notna().all()
-    said = {line: work.run("bash", "-c", line) for line in commands("docs/cli.md")}
+    said = {
+        line: work.run("bash", "-c", line) for line in [*commands("docs/cli.md"), *commands("docs/report.md")]
+    }
+    assert (work.root / "build/report/main.html").stat().st_size > 100_000
     assert said["skillmake watch"].startswith("run main  finished after ")
     assert ", valid\n" in said["skillmake skills check data/triage/skills"]
     delivered, exported = work.root / "skills", work.root / "build/delivered"
