@@ -38,6 +38,7 @@ OF_WORLD = tuple(
     for name in (
         *("seed", "types", "units_per_type", "pair_share", "rules_per_type", "rules_per_unit_max"),
         *("options", "base_accuracy", "skill_gain", "harm_rate", "churn", "noise"),
+        *("system_rules", "system_share"),
     )
 )
 FIRST_RESULTS = ("data/baseline.json", "init/state.json", "e01")  # there is something to lose from then on
