@@ -2,7 +2,8 @@
 
 A sentence works where it stands word for word: in a skill it changes how the student looks (`looker`), in a
 tool's prompt what is kept of a result (`reading`). `useful` is meant to help; whether it does on given videos
-is for the gate and for R2 to find out. The teacher draws each sentence's kind by the world's shares.
+is for the gate and for R2 to find out. The teacher draws each sentence's kind by the world's shares; of the
+useful ones it prefers those that fit what it sees of the failures.
 """
 
 import re
@@ -36,6 +37,16 @@ SKILL: Mapping[str, Sequence[str]] = {
         "Look at the length of the video first.",
     ),
 }
+FAILED = re.compile(r"(?m)^- id (\S+) \(WRONG\)\n((?:  .*\n?)*)")
+CHOICE = r"Options: (?!yes; no$|no; yes$)"
+FITS: Mapping[str, str] = {  # what a failure looks like that the habit may put right, as its case shows it
+    SEARCH_OPTIONS: CHOICE,
+    READ_MANY: "",
+    COUNT: CHOICE,
+    AROUND: r"Question: .*\b(before|after)\b",
+    DOUBT: r"Expected: no\. Given: yes\.",
+    WALK: "and not read: ",
+}
 
 KEEP_ALL = "Keep every sentence that names a thing of the question or of its options."
 FIRST_ONLY = "Keep one sentence or line, the first that may matter."
@@ -68,12 +79,15 @@ def habits(world: "World", messages: Sequence[Message]) -> list[dict[str, Any]]:
         return []
     shown = SKILL_NOW.search(text)
     known = shown[1] if shown else text
+    failed = FAILED.findall(text)
+    pools = {**SKILL, "useful": [s for s in SKILL["useful"] if s not in known and _fitting(s, failed)]}
+    pools["useful"] = pools["useful"] or SKILL["useful"]
     found: list[str] = []
     for number in range(1 + int(chance("habits", world.config.seed, text) * 3)):
         kind = _kind(world, text, number)
-        found += _new(world, SKILL, kind, known + "".join(found), (text, number))
-    support = re.findall(r"(?m)^- id (\S+) \(WRONG\)", text)[:3]
-    return [_edit(sentence, support) for sentence in found]
+        found += _new(world, pools, kind, known + "".join(found), (text, number))
+    wrong = [question_id for question_id, _ in failed]
+    return [_edit(sentence, (_fitting(sentence, failed) or wrong)[:3]) for sentence in found]
 
 
 def tool_texts(world: "World", messages: Sequence[Message]) -> dict[str, str]:
@@ -109,6 +123,12 @@ def _new(world: "World", pools: Mapping[str, Sequence[str]], kind: str, known: s
 def _text_now(text: str, part: str) -> str:
     found = re.search(TEXT_NOW.format(part), text, re.MULTILINE)
     return found[1].strip() if found else ""
+
+
+def _fitting(sentence: str, failed: Sequence[tuple[str, str]]) -> list[str]:
+    """Ids of the failures that the sentence may put right; of none where nothing is known of it."""
+    pattern = FITS.get(sentence)
+    return [name for name, told in failed if pattern is not None and re.search(f"(?im){pattern}", told)]
 
 
 def _edit(sentence: str, support: Sequence[str]) -> dict[str, Any]:
