@@ -34,7 +34,10 @@ def fold_momentum(state: State, report: MomentumReport, after: Texts) -> State:
 def fold_prompts(
     state: State, report: PromptsReport, second: SecondValidation, tried: Texts, units: Sequence[Unit]
 ) -> State:
-    """Note the version of the prompts that was tried, and write R2 back where it was kept (SPEC §7.8)."""
+    """Note the version of the prompts that was tried, and write R2 back where it was kept (SPEC §7.8).
+
+    What was rejected, or came close, did so under the old prompts: with the new ones it may be tried again.
+    """
     if report.changed:
         note = VersionNote(
             digest=tried.prompts.digest,
@@ -46,4 +49,6 @@ def fold_prompts(
             description=f"{second.verdict}: {second.reason}",
         )
         state = state.model_copy(update={"versions": (*state.versions, note)})
-    return state if second.kept is None else write_back(state, second.kept, units)
+    if second.kept is None:
+        return state
+    return write_back(state.model_copy(update={"rejected": {}, "carried": {}}), second.kept, units)

@@ -3,7 +3,7 @@
 A sentence works where it stands word for word: in a skill it changes how the student looks (`looker`), in a
 tool's prompt what is kept of a result (`reading`). `useful` is meant to help; whether it does on given videos
 is for the gate and for R2 to find out. The teacher draws each sentence's kind by the world's shares; of the
-useful ones it prefers those that fit what it sees of the failures.
+useful ones it prefers those that fit the failures it is shown.
 """
 
 import re
@@ -38,6 +38,7 @@ SKILL: Mapping[str, Sequence[str]] = {
     ),
 }
 FAILED = re.compile(r"(?m)^- id (\S+) \(WRONG\)\n((?:  .*\n?)*)")
+WITHOUT_WIN = re.compile(r"(?m)^- add: (.+) \(wins 0, losses")  # an edit that was tried and put nothing right
 CHOICE = r"Options: (?!yes; no$|no; yes$)"
 FITS: Mapping[str, str] = {  # what a failure looks like that the habit may put right, as its case shows it
     SEARCH_OPTIONS: CHOICE,
@@ -70,7 +71,8 @@ TEXT_NOW = r"(?s)^# {} now\n(.*?)(?=^# |\Z)"
 
 
 def habits(world: "World", messages: Sequence[Message]) -> list[dict[str, Any]]:
-    """One to three edits for a task type that is not of the world: sentences that its skill does not hold.
+    """One to three edits for a task type that is not of the world: sentences that its skill does not hold,
+    and by preference none that was tried and put nothing right.
 
     None where the request names no task type.
     """
@@ -80,8 +82,10 @@ def habits(world: "World", messages: Sequence[Message]) -> list[dict[str, Any]]:
     shown = SKILL_NOW.search(text)
     known = shown[1] if shown else text
     failed = FAILED.findall(text)
-    pools = {**SKILL, "useful": [s for s in SKILL["useful"] if s not in known and _fitting(s, failed)]}
-    pools["useful"] = pools["useful"] or SKILL["useful"]
+    tried = WITHOUT_WIN.findall(text)
+    pools = {kind: [s for s in all_ if s not in tried] or all_ for kind, all_ in SKILL.items()}
+    fitting = [s for s in pools["useful"] if s not in known and _fitting(s, failed)]
+    pools["useful"] = fitting or pools["useful"]
     found: list[str] = []
     for number in range(1 + int(chance("habits", world.config.seed, text) * 3)):
         kind = _kind(world, text, number)

@@ -7,10 +7,27 @@ from typing import Any
 
 import pytest
 
-from skillmake.packs import Pack
+from skillmake.edits import Edit
+from skillmake.evolve import Assignment
+from skillmake.gate import GateNumbers
+from skillmake.packs import Case, Pack
 from skillmake.prompt_evolution import ToolAnswer
-from skillmake.rehearsal.habits import KEEP_ALL, LEFT_OUT, NAME_MISSING, PLAIN, SKILL, TOOL
+from skillmake.rehearsal.habits import (
+    AROUND,
+    COUNT,
+    DOUBT,
+    KEEP_ALL,
+    LEFT_OUT,
+    NAME_MISSING,
+    PLAIN,
+    READ_MANY,
+    SEARCH_OPTIONS,
+    SKILL,
+    TOOL,
+    WALK,
+)
 from skillmake.rehearsal.world import World, WorldConfig
+from skillmake.state import RejectedEdit
 from skillmake.teachers.templates import Templates
 from tests.worlds import case
 
@@ -45,6 +62,46 @@ def test_what_was_rejected_in_company_may_be_proposed_again() -> None:
         SKILL["useful"]
     )
     assert edits(world(1.0), text)
+
+
+def asked(number: int, *cases: Case, rejected: tuple[RejectedEdit, ...] = ()) -> str:
+    """The request of a teacher."""
+    assignment = Assignment(f"CW {number}", "- Look.\n", Pack(cases=cases), rejected, 3, ())
+    return TEMPLATES.render("patch.md", assignment=assignment)
+
+
+def test_of_the_useful_sentences_those_that_fit_a_failure() -> None:
+    """A no that was taken for yes, with a window of the scope unread; a choice; a question of order."""
+    twin = case("q1", False, "yes").model_copy(update={"answer": "no", "missed": ("0.1",)})
+    choice = case("q2", False, "a").model_copy(update={"options": ("a", "b", "c"), "answer": "b"})
+    order = choice.model_copy(update={"question": "What does he do after that?", "question_id": "q3"})
+    fits = (
+        (twin, {DOUBT, WALK, READ_MANY}),
+        (choice, {SEARCH_OPTIONS, READ_MANY, COUNT}),
+        (order, {SEARCH_OPTIONS, READ_MANY, COUNT, AROUND}),
+    )
+    for failed, fitting in fits:
+        right = (twin if failed is order else order).model_copy(update={"right": True})
+        found = {s for k in range(40) for s in edits(world(1.0), asked(k, failed, right))}
+        # Where all that fit are taken, the rest of an answer is without effect
+        assert found & set(SKILL["useful"]) == fitting
+    # Supported by the failures that it fits
+    answer = world(1.0).teach([{"role": "user", "content": asked(1, twin, choice)}])
+    support = {edit["text"]: set(edit["support"]) for edit in json.loads(answer)["edits"]}
+    by_hand = {DOUBT: {"q1"}, WALK: {"q1"}, READ_MANY: {"q1", "q2"}, SEARCH_OPTIONS: {"q2"}, COUNT: {"q2"}}
+    assert support
+    assert support == {text: by_hand[text] for text in support}
+
+
+@pytest.mark.parametrize(("wins", "again"), [(0, False), (1, True)])
+def test_what_put_nothing_right_is_not_tried_again(wins: int, again: bool) -> None:
+    failed = case("q2", False, "a").model_copy(update={"options": ("a", "b", "c"), "answer": "b"})
+    tried = Edit(op="add", text=COUNT), Edit(op="add", text=READ_MANY)
+    rejected = (RejectedEdit(edits=tried, numbers=GateNumbers(wins=wins, n=9), step=1, why="futile"),)
+    found = {s for k in range(40) for s in edits(world(1.0), asked(k, failed, rejected=rejected))}
+    assert SEARCH_OPTIONS in found
+    assert ({COUNT, READ_MANY} <= found) is again
+    assert again or not {COUNT, READ_MANY} & found
 
 
 @pytest.mark.parametrize(("useful", "harmful"), [(0.5, 0.2), (0.2, 0.5)])

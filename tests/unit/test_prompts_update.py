@@ -4,6 +4,7 @@ import pytest
 
 from skillmake.agent.loop import Observation
 from skillmake.epoch_end import fold_prompts
+from skillmake.gate import GateNumbers
 from skillmake.packs import Diagnosis, Pack
 from skillmake.prompt_evolution import Kind, PromptCandidate
 from skillmake.prompts_update import (
@@ -18,6 +19,8 @@ from skillmake.scores import score
 from skillmake.slow import (
     validate,
 )
+from skillmake.state import RejectedEdit
+from tests.unit.test_settle import candidate
 from tests.unit.test_slow import TEXTS, best, row, rows, state
 from tests.worlds import case, units
 
@@ -104,6 +107,16 @@ def test_prompts_whose_r2_is_lower_are_reverted() -> None:
     after = fold_prompts(state(), CHANGED, found, TRIED, units(4))
     assert (after.correctness, after.seen) == ({}, {})
     assert [note.description for note in after.versions] == ["reverted: system.md: R2 0.500 < R 0.750"]
+
+
+def test_what_failed_under_the_old_prompts_may_be_tried_with_new_ones() -> None:
+    failed = {"alpha": (RejectedEdit(edits=(), numbers=GateNumbers(), step=1, why="futile"),)}
+    before = state(rejected=failed, carried={"alpha": candidate("alpha", "alpha/SKILL.md")})
+    kept, reverted = (
+        fold_prompts(before, CHANGED, second("+++-", r2), TRIED, units(4)) for r2 in ("+++-", "++--")
+    )
+    assert (kept.rejected, kept.carried) == ({}, {})
+    assert (reverted.rejected, reverted.carried) == (before.rejected, before.carried)
 
 
 def test_a_best_that_r_has_promoted_stays_promoted_when_r2_is_no_better() -> None:
