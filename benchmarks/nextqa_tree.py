@@ -130,11 +130,12 @@ def prompt_rows(run: Path) -> Iterator[str]:
 
 
 def skill_rows(work: Path) -> Iterator[str]:
-    """What training has put into each delivered skill."""
+    """What training has put into each delivered skill, guidance of the momentum block included."""
     seed = (ROOT / "data/tree/skills/default-strategy/SKILL.md").read_text()
     for path in sorted(work.glob("skills/*/SKILL.md")):
-        if new := [line for line in new_lines(seed, path.read_text()) if line.startswith("- ")]:
-            yield f"| {path.parent.name} | {'<br>'.join(line.removeprefix('- ') for line in new)} |"
+        body = path.read_text().split("---\n", 2)[2]
+        if new := [line for line in new_lines(seed, body) if not line.startswith("<!--")]:
+            yield f"| {path.parent.name} | {'<br>'.join(new)} |"
 
 
 def new_lines(before: str, after: str) -> list[str]:
@@ -174,7 +175,7 @@ def report(data: Path, cores: int) -> Iterator[str]:
         yield "\nAll pairs together; a pair is right only if both of its questions are:\n"
         yield COLUMNS.replace("task type", "pairs of")
         yield from pair_rows(done.run)
-        yield "\n## Prompts of the tools\n\n| epoch | text | new line | full validation | R2 |"
+        yield "\n## System prompt and tools\n\n| epoch | text | new line | full validation | R2 |"
         yield "| ---: | --- | --- | --- | --- |"
         yield from prompt_rows(done.run)
         yield "\n## Skills\n\n| delivered skill | what was learnt |\n| --- | --- |"

@@ -1,9 +1,10 @@
 """Sentences that a tree agent's texts may contain, and what its rehearsal teacher writes (DESIGN §3).
 
-A sentence works where it stands word for word: in a skill it changes how the student looks (`looker`), in a
-tool's prompt what is kept of a result (`reading`). `useful` is meant to help; whether it does on given videos
-is for the gate and for R2 to find out. The teacher draws each sentence's kind by the world's shares; of the
-useful ones it prefers those that fit the failures it is shown.
+A sentence works where it stands word for word: in a skill, and in the system prompt what holds for every
+question, it changes how the student looks (`looker`), in a tool's prompt what is kept of a result
+(`reading`). `useful` is meant to help; whether it does on given videos is for the gate and for R2 to find
+out. The teacher draws each sentence's kind by the world's shares; of the useful ones it prefers those that
+fit the failures it is shown.
 """
 
 import re
@@ -22,6 +23,7 @@ COUNT = "Count the sentences that speak for each option and choose the one with 
 AROUND = "Where the question says before or after, read the window next to the one found, on that side."
 DOUBT = "Answer no when no window that was read names all that the question asks about."
 WALK = "Walk down the tree to the seconds that the question is about and read the windows there."
+READ_ON = "Read on, two windows at a time, while no option stands out by what was read."
 SHORTEST = "Choose the shortest option when there is little time."
 READ_NONE = "Answer from what the search shows, without reading a window."
 FIRST_WINDOW = "Read only the window that was found first."
@@ -64,6 +66,11 @@ PLAIN: Sequence[str] = (
 TOOL: Mapping[str, Mapping[str, Sequence[str]]] = {
     "extract": {"useful": (KEEP_ALL,), "harmful": (FIRST_ONLY, HIDE_OPTIONS), "useless": PLAIN},
     "verify": {"useful": (NAME_MISSING,), "harmful": (CALL_IT_ENOUGH,), "useless": PLAIN},
+}
+SYSTEM: Mapping[str, Sequence[str]] = {
+    "useful": (READ_ON,),
+    "harmful": (READ_NONE, FIRST_WINDOW),
+    "useless": PLAIN,
 }
 LEFT_OUT = "left out what names"  # how the judge of traces says that an extract prompt is to blame
 SKILL_NOW = re.compile(r"(?s)^# The skill now\n(.*?)(?=^# |\Z)", re.MULTILINE)
@@ -108,6 +115,13 @@ def tool_texts(world: "World", messages: Sequence[Message]) -> dict[str, str]:
     is_blamed = kind == "useful" or LEFT_OUT in text
     part = parts[0] if is_blamed else pick(parts, "part", world.config.seed, text)
     return {**now, part: "\n".join([now[part], *_new(world, TOOL[part], kind, now[part], text)])}
+
+
+def system_text(world: "World", messages: Sequence[Message]) -> str:
+    """The system prompt with one new sentence; as it is where there is none left."""
+    text = whole(messages)
+    now = _text_now(text, "The system prompt")
+    return "\n".join([now, *_new(world, SYSTEM, _kind(world, text, 0), now, text)])
 
 
 def _kind(world: "World", *key: Any) -> str:

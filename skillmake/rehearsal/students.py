@@ -141,11 +141,13 @@ def teach(
     world: "World", messages: Sequence[Message], schema: Mapping[str, Any] | None = None
 ) -> tuple[str, str]:
     """See `World.teach`; returns the text and its finish reason."""
-    from skillmake.rehearsal.habits import TOOL, habits, tool_texts
+    from skillmake.rehearsal.habits import TOOL, habits, system_text, tool_texts
 
     edits = proposals(world, messages) or habits(world, messages)
     if schema is not None and set(schema.get("properties", {})) == set(TOOL):
         text = json.dumps(tool_texts(world, messages))
+    elif schema is not None and set(schema.get("properties", {})) == {"system"} and not edits:
+        text = json.dumps({"system": system_text(world, messages)})
     elif schema is None or "edits" in schema.get("properties", {}):
         text = json.dumps({"edits": edits})
     elif "order" in schema.get("properties", {}):

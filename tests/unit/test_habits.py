@@ -11,7 +11,7 @@ from skillmake.edits import Edit
 from skillmake.evolve import Assignment
 from skillmake.gate import GateNumbers
 from skillmake.packs import Case, Pack
-from skillmake.prompt_evolution import ToolAnswer
+from skillmake.prompt_evolution import SystemAnswer, ToolAnswer
 from skillmake.rehearsal.habits import (
     AROUND,
     COUNT,
@@ -21,8 +21,10 @@ from skillmake.rehearsal.habits import (
     NAME_MISSING,
     PLAIN,
     READ_MANY,
+    READ_ON,
     SEARCH_OPTIONS,
     SKILL,
+    SYSTEM,
     TOOL,
     WALK,
 )
@@ -128,6 +130,19 @@ def test_a_useful_sentence_goes_into_the_extract_prompt_and_then_into_the_other(
     second = tool(world(1.0), **first)
     assert second == {**first, "verify": f"Say whether it is enough.\n{NAME_MISSING}"}
     assert tool(world(1.0), **second) == second
+
+
+def test_the_system_prompt_gets_what_holds_for_every_question() -> None:
+    def system(of: World, now: str) -> str:
+        pack = Pack(cases=(case("q1", False),))
+        prompt = TEMPLATES.render("system.md", texts={"system": now}, pack=pack, budget=2)
+        answer = of.teach([{"role": "user", "content": prompt}], SystemAnswer.model_json_schema())
+        return str(json.loads(answer)["system"])
+
+    first = system(world(1.0), "Look it up.\nThen answer.")
+    assert first == f"Look it up.\nThen answer.\n{READ_ON}"
+    assert system(world(1.0), first).removeprefix(f"{first}\n") in PLAIN
+    assert system(world(0.0, 1.0), "Look it up.").splitlines()[1] in SYSTEM["harmful"]
 
 
 def test_it_goes_where_the_judges_blame() -> None:
