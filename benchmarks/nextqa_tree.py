@@ -2,9 +2,9 @@
 
     python -m benchmarks.nextqa_tree DATA > benchmarks/nextqa_tree.md
 
-DATA holds captions_1fps.json, questions.csv and videohallucer_twins.json. Ten minutes on two idle cores. The
-student is no model but follows the habits that its texts ask for (skillmake/rehearsal/looker.py); captions
-and questions are real.
+DATA holds captions_1fps.json, questions.csv and videohallucer_twins.json. A quarter of an hour
+on two idle cores. The student is no model but follows the habits that its texts ask for
+(skillmake/rehearsal/looker.py); captions and questions are real.
 """
 
 import argparse
@@ -119,14 +119,8 @@ def prompt_rows(run: Path) -> Iterator[str]:
             for key, text in candidate.after.items():
                 for line in new_lines(candidate.before[key], text):
                     reason = second.reason.rpartition(": ")[2]
-                    cells = (
-                        f"{int(end.parent.name[1:])}",
-                        f"{candidate.name} {key}",
-                        line,
-                        reason,
-                        second.verdict,
-                    )
-                    yield f"| {' | '.join(cells)} |"
+                    name = "system prompt" if candidate.kind == "system" else f"{candidate.name} {key}"
+                    yield f"| {int(end.parent.name[1:])} | {name} | {line} | {reason} | {second.verdict} |"
 
 
 def skill_rows(work: Path) -> Iterator[str]:
@@ -148,8 +142,8 @@ HEAD = """\
 
 `python -m benchmarks.nextqa_tree DATA`: `{config}`, 565 NExT-QA questions and 76 clip pairs of 62 videos.
 Every role is played by a server of the rehearsal world. The student is no model: it searches, reads and
-answers by the words that it read, and does what its skill and its tools' prompts ask for, where it knows the
-sentence. So the gain is real on these questions, but says nothing about how much a language model would gain.
+answers by the words that it read, and does what skill, system prompt and tool prompts ask for, where it knows
+the sentence. So the gain is real on these questions, but says nothing about a language model's.
 
 {epochs} epochs, {steps} steps, {tried} candidates at the gate, {accepted} accepted, {provisional} on
 probation. {calls:,} calls ({student:,} student, {teacher:,} teacher, {judge:,} judge) in {minutes:.1f}

@@ -40,7 +40,7 @@ SKILL: Mapping[str, Sequence[str]] = {
     ),
 }
 FAILED = re.compile(r"(?m)^- id (\S+) \(WRONG\)\n((?:  .*\n?)*)")
-WITHOUT_WIN = re.compile(r"(?m)^- add: (.+) \(wins 0, losses")  # an edit that was tried and put nothing right
+REJECTED = re.compile(r"(?m)^- add: (.+) \((wins .*)\)$")
 CHOICE = r"Options: (?!yes; no$|no; yes$)"
 FITS: Mapping[str, str] = {  # what a failure looks like that the habit may put right, as its case shows it
     SEARCH_OPTIONS: CHOICE,
@@ -79,7 +79,7 @@ TEXT_NOW = r"(?s)^# {} now\n(.*?)(?=^# |\Z)"
 
 def habits(world: "World", messages: Sequence[Message]) -> list[dict[str, Any]]:
     """One to three edits for a task type that is not of the world: sentences that its skill does not hold,
-    and by preference none that was tried and put nothing right.
+    and by preference none that was tried alone and put nothing right.
 
     None where the request names no task type.
     """
@@ -89,7 +89,7 @@ def habits(world: "World", messages: Sequence[Message]) -> list[dict[str, Any]]:
     shown = SKILL_NOW.search(text)
     known = shown[1] if shown else text
     failed = FAILED.findall(text)
-    tried = WITHOUT_WIN.findall(text)
+    tried = _without_win(text)
     pools = {kind: [s for s in all_ if s not in tried] or all_ for kind, all_ in SKILL.items()}
     fitting = [s for s in pools["useful"] if s not in known and _fitting(s, failed)]
     pools["useful"] = fitting or pools["useful"]
@@ -141,6 +141,17 @@ def _new(world: "World", pools: Mapping[str, Sequence[str]], kind: str, known: s
 def _text_now(text: str, part: str) -> str:
     found = re.search(TEXT_NOW.format(part), text, re.MULTILINE)
     return found[1].strip() if found else ""
+
+
+def _without_win(text: str) -> list[str]:
+    """Sentences that were rejected without a win and not in company, which might be to blame for that.
+
+    Edits that were tried together have the same numbers, one below the other.
+    """
+    lines = REJECTED.findall(text)
+    numbers = ["", *(of for _, of in lines), ""]
+    around = zip(lines, numbers, numbers[2:], strict=False)
+    return [s for (s, of), before, after in around if of.startswith("wins 0,") and of not in (before, after)]
 
 
 def _fitting(sentence: str, failed: Sequence[tuple[str, str]]) -> list[str]:
