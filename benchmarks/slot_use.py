@@ -7,11 +7,7 @@ Snakemake trains three epochs from an empty cache; the numbers are those of the 
 """
 
 import os
-import shutil
-import subprocess
-import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
 from math import ceil
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -20,12 +16,10 @@ from typing import Any
 import pandas as pd
 import yaml
 
-from skillmake.artifacts import canonical, write_text
+from benchmarks.over_http import ROOT, checkout, models, served, snakemake
 from skillmake.config.load import overlay
 from skillmake.tables.read import gather, read_table
 
-ROOT = Path(__file__).parents[1]
-PARTS = ("Snakefile", "rules", "scripts", "skillmake", "profiles", "prompts", "data", "configs")
 LATENCIES, SLOTS, EPOCHS, JOBS = (0.2, 2.0), 32, 3, 12
 RULES = ("baseline", "rollout", "gate", "val_eval", "momentum", "final_test")
 WORLD = {
@@ -48,41 +42,19 @@ PARAMS: dict[str, Any] = {
 }
 
 
-@contextmanager
-def served(folder: Path, latency: float) -> Iterator[str]:
-    """URL of a server of the world, in a process of its own."""
-    write_text(folder / "world.json", canonical(WORLD))
-    module = (sys.executable, "-m", "skillmake.rehearsal.server")
-    command = (*module, "--latency", f"{latency}", "--world", str(folder / "world.json"))
-    server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT)
-    try:
-        assert server.stdout is not None
-        yield server.stdout.readline().strip()
-    finally:
-        server.terminate()
-        server.wait()
-
-
 def train(folder: Path, latency: float) -> pd.DataFrame:
     """The calls of a training in a copy of the project."""
-    work = folder / "work"
-    work.mkdir()
-    for part in PARTS:
-        (shutil.copytree if (ROOT / part).is_dir() else shutil.copy)(ROOT / part, work / part)
-    env = {**os.environ, "SKILLMAKE_CACHE": str(folder / "cache"), "PYTHONPATH": str(work)}
-    with served(folder, latency) as url:
-        (work / "params.yaml").write_text(yaml.safe_dump(params(url)))
-        command = ("snakemake", "--cores", f"{JOBS}", "--resources", f"llm_slots={SLOTS}")
-        subprocess.run(command, cwd=work, env=env, check=True, stdout=sys.stderr)
+    work = checkout(folder)
+    with served(folder, WORLD, latency) as url:
+        snakemake(work, params(url), JOBS, "--resources", f"llm_slots={SLOTS}")
     gather(work / "runs" / "slots", folder / "tables")
     return read_table(folder / "tables" / "llm_calls.jsonl")
 
 
 def params(url: str) -> dict[str, Any]:
     """Parameters of the run with an endpoint."""
-    model = {"provider": "openai", "base_url": url}
-    models = {role: {**model, "model": f"rehearsal-{role}"} for role in ("student", "teacher")}
-    return overlay(yaml.safe_load((ROOT / "params.yaml").read_text()), {**PARAMS, "models": models})
+    found = {**PARAMS, "models": models(url, "student", "teacher")}
+    return overlay(yaml.safe_load((ROOT / "params.yaml").read_text()), found)
 
 
 def windows(calls: pd.DataFrame) -> pd.DataFrame:

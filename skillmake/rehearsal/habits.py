@@ -1,8 +1,10 @@
 """Sentences that a tree agent's texts may contain, and what its rehearsal teacher writes (DESIGN §3).
 
-A sentence works where it stands word for word: in a skill it changes how the student looks (`looker`), in a
-tool's prompt what is kept of a result (`reading`). `useful` is meant to help; whether it does on given videos
-is for the gate and for R2 to find out. The teacher draws each sentence's kind by the world's shares.
+A sentence works where it stands word for word: in a skill, and in the system prompt what holds for every
+question, it changes how the student looks (`looker`), in a tool's prompt what is kept of a result
+(`reading`). `useful` is meant to help; whether it does on given videos is for the gate and for R2 to find
+out. The teacher draws each sentence's kind by the world's shares; of the useful ones it prefers those that
+fit the failures it is shown.
 """
 
 import re
@@ -21,6 +23,7 @@ COUNT = "Count the sentences that speak for each option and choose the one with 
 AROUND = "Where the question says before or after, read the window next to the one found, on that side."
 DOUBT = "Answer no when no window that was read names all that the question asks about."
 WALK = "Walk down the tree to the seconds that the question is about and read the windows there."
+READ_ON = "Read on, two windows at a time, while no option stands out by what was read."
 SHORTEST = "Choose the shortest option when there is little time."
 READ_NONE = "Answer from what the search shows, without reading a window."
 FIRST_WINDOW = "Read only the window that was found first."
@@ -35,6 +38,17 @@ SKILL: Mapping[str, Sequence[str]] = {
         "Note the place of what happens.",
         "Look at the length of the video first.",
     ),
+}
+FAILED = re.compile(r"(?m)^- id (\S+) \(WRONG\)\n((?:  .*\n?)*)")
+REJECTED = re.compile(r"(?m)^- add: (.+) \((wins .*)\)$")
+CHOICE = r"Options: (?!yes; no$|no; yes$)"
+FITS: Mapping[str, str] = {  # what a failure looks like that the habit may put right, as its case shows it
+    SEARCH_OPTIONS: CHOICE,
+    READ_MANY: "",
+    COUNT: CHOICE,
+    AROUND: r"Question: .*\b(before|after)\b",
+    DOUBT: r"Expected: no\. Given: yes\.",
+    WALK: "and not read: ",
 }
 
 KEEP_ALL = "Keep every sentence that names a thing of the question or of its options."
@@ -53,13 +67,19 @@ TOOL: Mapping[str, Mapping[str, Sequence[str]]] = {
     "extract": {"useful": (KEEP_ALL,), "harmful": (FIRST_ONLY, HIDE_OPTIONS), "useless": PLAIN},
     "verify": {"useful": (NAME_MISSING,), "harmful": (CALL_IT_ENOUGH,), "useless": PLAIN},
 }
+SYSTEM: Mapping[str, Sequence[str]] = {
+    "useful": (READ_ON,),
+    "harmful": (READ_NONE, FIRST_WINDOW),
+    "useless": PLAIN,
+}
 LEFT_OUT = "left out what names"  # how the judge of traces says that an extract prompt is to blame
 SKILL_NOW = re.compile(r"(?s)^# The skill now\n(.*?)(?=^# |\Z)", re.MULTILINE)
 TEXT_NOW = r"(?s)^# {} now\n(.*?)(?=^# |\Z)"
 
 
 def habits(world: "World", messages: Sequence[Message]) -> list[dict[str, Any]]:
-    """One to three edits for a task type that is not of the world: sentences that its skill does not hold.
+    """One to three edits for a task type that is not of the world: sentences that its skill does not hold,
+    and by preference none that was tried alone and put nothing right.
 
     None where the request names no task type.
     """
@@ -68,12 +88,17 @@ def habits(world: "World", messages: Sequence[Message]) -> list[dict[str, Any]]:
         return []
     shown = SKILL_NOW.search(text)
     known = shown[1] if shown else text
+    failed = FAILED.findall(text)
+    tried = _without_win(text)
+    pools = {kind: [s for s in all_ if s not in tried] or all_ for kind, all_ in SKILL.items()}
+    fitting = [s for s in pools["useful"] if s not in known and _fitting(s, failed)]
+    pools["useful"] = fitting or pools["useful"]
     found: list[str] = []
     for number in range(1 + int(chance("habits", world.config.seed, text) * 3)):
         kind = _kind(world, text, number)
-        found += _new(world, SKILL, kind, known + "".join(found), (text, number))
-    support = re.findall(r"(?m)^- id (\S+) \(WRONG\)", text)[:3]
-    return [_edit(sentence, support) for sentence in found]
+        found += _new(world, pools, kind, known + "".join(found), (text, number))
+    wrong = [question_id for question_id, _ in failed]
+    return [_edit(sentence, (_fitting(sentence, failed) or wrong)[:3]) for sentence in found]
 
 
 def tool_texts(world: "World", messages: Sequence[Message]) -> dict[str, str]:
@@ -90,6 +115,13 @@ def tool_texts(world: "World", messages: Sequence[Message]) -> dict[str, str]:
     is_blamed = kind == "useful" or LEFT_OUT in text
     part = parts[0] if is_blamed else pick(parts, "part", world.config.seed, text)
     return {**now, part: "\n".join([now[part], *_new(world, TOOL[part], kind, now[part], text)])}
+
+
+def system_text(world: "World", messages: Sequence[Message]) -> str:
+    """The system prompt with one new sentence; as it is where there is none left."""
+    text = whole(messages)
+    now = _text_now(text, "The system prompt")
+    return "\n".join([now, *_new(world, SYSTEM, _kind(world, text, 0), now, text)])
 
 
 def _kind(world: "World", *key: Any) -> str:
@@ -109,6 +141,23 @@ def _new(world: "World", pools: Mapping[str, Sequence[str]], kind: str, known: s
 def _text_now(text: str, part: str) -> str:
     found = re.search(TEXT_NOW.format(part), text, re.MULTILINE)
     return found[1].strip() if found else ""
+
+
+def _without_win(text: str) -> list[str]:
+    """Sentences that were rejected without a win and not in company, which might be to blame for that.
+
+    Edits that were tried together have the same numbers, one below the other.
+    """
+    lines = REJECTED.findall(text)
+    numbers = ["", *(of for _, of in lines), ""]
+    around = zip(lines, numbers, numbers[2:], strict=False)
+    return [s for (s, of), before, after in around if of.startswith("wins 0,") and of not in (before, after)]
+
+
+def _fitting(sentence: str, failed: Sequence[tuple[str, str]]) -> list[str]:
+    """Ids of the failures that the sentence may put right; of none where nothing is known of it."""
+    pattern = FITS.get(sentence)
+    return [name for name, told in failed if pattern is not None and re.search(f"(?im){pattern}", told)]
 
 
 def _edit(sentence: str, support: Sequence[str]) -> dict[str, Any]:

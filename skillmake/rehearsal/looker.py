@@ -21,11 +21,12 @@ from skillmake.rehearsal.habits import (
     FIRST_WINDOW,
     READ_MANY,
     READ_NONE,
+    READ_ON,
     SEARCH_OPTIONS,
     SHORTEST,
     WALK,
 )
-from skillmake.rehearsal.reading import LINE, SENTENCE_END, meaningful, read_text, stems
+from skillmake.rehearsal.reading import LINE, SENTENCE_END, meaningful, read_text, shares, stands_out, stems
 from skillmake.rehearsal.students import content
 
 READS, MANY = 2, 5  # windows
@@ -104,7 +105,15 @@ class _View:
         walk = self._walk("read_node") if WALK in self.skill else []
         around = self._around() if AROUND in self.skill else []
         calls = [*walk, *around, *self._reads()]
-        return calls if any(call not in self.made for call in calls) else self._further(searches)
+        if any(call not in self.made for call in calls):
+            return calls
+        return self._further(searches) or (self._reads_on() if READ_ON in self.skill else [])
+
+    def _reads_on(self) -> list[tuple[str, str]]:
+        """The next windows that were found, while what was read does not set one option apart."""
+        if self._is_yes_no or stands_out(self._shares()):
+            return []
+        return [call for call in self._leaves() if call not in self.made][:READS]
 
     def _around(self) -> list[tuple[str, str]]:
         """The neighbour of the best window, on the side of it that the question is about."""
@@ -157,8 +166,12 @@ class _View:
         return [*walk, *((tool, _arguments(node_id=name)) for name in dict.fromkeys(leaves))]
 
     def _reads(self) -> list[tuple[str, str]]:
-        leaves = list(dict.fromkeys(hit.node_id for hit in self._hits("search_captions") if hit.is_leaf))
-        return [("read_node", _arguments(node_id=name)) for name in leaves[: self._most]]
+        return self._leaves()[: self._most]
+
+    def _leaves(self) -> list[tuple[str, str]]:
+        """Reads of the windows that were found, best first."""
+        leaves = dict.fromkeys(hit.node_id for hit in self._hits("search_captions") if hit.is_leaf)
+        return [("read_node", _arguments(node_id=name)) for name in leaves]
 
     @property
     def _most(self) -> int:
@@ -186,22 +199,23 @@ class _View:
             return "I do not know"
         if SHORTEST in self.skill:
             return min(self.options, key=len)
-        read = [
-            read_text(text)
-            for (name, _), text in zip(self.made, self.results, strict=False)
-            if name in ("read_node", VIEW)
-        ]
         if self._is_yes_no:
-            named = any(set(stems(self.question)) <= set(stems(window)) for window in read)
+            named = any(set(stems(self.question)) <= set(stems(window)) for window in self._read())
             said = "no" if DOUBT in self.skill and not named else "yes"
             return next(option for option in self.options if option.lower() == said)
+        found = self._shares()
+        return max(self.options, key=lambda option: found[option])
+
+    def _read(self) -> list[str]:
+        """What was read or looked at, a text for each window."""
+        made = zip(self.made, self.results, strict=False)
+        return [read_text(text) for (name, _), text in made if name in ("read_node", VIEW)]
+
+    def _shares(self) -> dict[str, float]:
+        """How much what was read speaks for each option."""
+        read = self._read()
         parts = [part for text in read for part in SENTENCE_END.split(text)] if COUNT in self.skill else []
-        known = [set(stems(part)) for part in parts or ["\n".join(read)]]
-        return max(self.options, key=lambda option: sum(_share(stems(option), part) for part in known))
-
-
-def _share(wanted: Sequence[str], known: set[str]) -> float:
-    return sum(word in known for word in wanted) / len(wanted) if wanted else 0.0
+        return shares(self.options, parts or ["\n".join(read)])
 
 
 def _is_question(message: Message) -> bool:

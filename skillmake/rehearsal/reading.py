@@ -1,7 +1,7 @@
 """How the tree student reads: it keeps and checks what its tools' prompts ask for, by the words there are."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from skillmake.llm.types import Message
 from skillmake.rehearsal.habits import CALL_IT_ENOUGH, FIRST_ONLY, HIDE_OPTIONS, KEEP_ALL, NAME_MISSING
@@ -84,3 +84,19 @@ def meaningful(text: str) -> list[str]:
 def stems(text: str) -> list[str]:
     """The first four letters of words that mean something, in order, each once."""
     return list(dict.fromkeys(word[:4] for word in meaningful(text)))
+
+
+def shares(options: Sequence[str], read: Sequence[str]) -> dict[str, float]:
+    """How much texts speak for each option: the share of its words in a text, added up over the texts."""
+    known = [set(stems(text)) for text in read]
+    return {option: sum(_share(stems(option), text) for text in known) for option in options}
+
+
+def stands_out(found: Mapping[str, float]) -> bool:
+    """Whether more speaks for one option than for any other."""
+    most = max(found.values(), default=0.0)
+    return list(found.values()).count(most) == 1
+
+
+def _share(wanted: Sequence[str], known: set[str]) -> float:
+    return sum(word in known for word in wanted) / len(wanted) if wanted else 0.0

@@ -34,12 +34,14 @@ def teach(
     world: "World", messages: Sequence[Message], schema: Mapping[str, Any] | None = None
 ) -> tuple[str, str]:
     """See `World.teach`; returns the text and its finish reason."""
-    from skillmake.rehearsal.habits import TOOL, habits, tool_texts
+    from skillmake.rehearsal.habits import TOOL, habits, system_text, tool_texts
 
     is_system = world.config.system_rules > 0 and "system" in (schema or {}).get("properties", {})
     edits = proposals(world, messages, is_system=is_system) or habits(world, messages)
     if schema is not None and set(schema.get("properties", {})) == set(TOOL):
         text = json.dumps(tool_texts(world, messages))
+    elif schema is not None and set(schema.get("properties", {})) == {"system"} and not edits:
+        text = json.dumps({"system": system_text(world, messages)})
     elif schema is None or "edits" in schema.get("properties", {}):
         text = json.dumps({"edits": edits})
     elif "order" in schema.get("properties", {}):

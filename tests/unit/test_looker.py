@@ -135,6 +135,19 @@ def test_before_and_after_it_reads_the_neighbour(tmp_path: Path) -> None:
         ]
 
 
+def test_it_reads_on_until_an_option_stands_out(tmp_path: Path) -> None:
+    """The dog is in three windows, the pond in the third."""
+    asked = ask("Where is the dog at last?", ["a tent", "a pond"], "a pond")
+    rows = [run(tmp_path, asked, with_habits(*told)) for told in ((), (habits.READ_ON,))]
+    reads = [[what for _, tool, what in did(row) if tool == "read_node"] for row in rows]
+    assert reads == [["0.0.2", "0.0.1"], ["0.0.2", "0.0.1", "0.1.1"]]
+    assert [row.prediction for row in rows] == ["a tent", "a pond"]
+    # Here the ball stands out at once
+    assert did(run(tmp_path, CARRIES, with_habits(habits.READ_ON))) == did(
+        run(tmp_path, CARRIES, with_habits())
+    )
+
+
 def test_it_counts_sentences_where_it_is_told_to(tmp_path: Path) -> None:
     """Both options are named whole; the dog in more sentences."""
     asked = ask("What is there with the dog?", ["a door", "a dog"], "a dog")

@@ -19,8 +19,9 @@ from skillmake.llm.client import Client
 from skillmake.llm.cost import Caps, Meter
 from skillmake.packs import Diagnosis
 from skillmake.questions import Question, load_questions
-from skillmake.rehearsal.habits import DOUBT, KEEP_ALL, SKILL
+from skillmake.rehearsal.habits import DOUBT, FIRST_WINDOW, KEEP_ALL, READ_ON, SKILL
 from skillmake.rehearsal.provider import RehearsalProvider
+from skillmake.rehearsal.trace_judge import STOPPED
 from skillmake.rehearsal.world import World, WorldConfig
 from skillmake.structured import Asker
 from skillmake.teachers.templates import Templates
@@ -108,6 +109,21 @@ def test_with_a_better_prompt_nothing_is_left_to_blame(films: Films) -> None:
     rows = films.answer(of)
     assert all(row.right for row in rows)
     assert films.diagnose(rows, of).tools == {}
+
+
+def test_who_answers_too_early_was_not_told_to_read_on(films: Films) -> None:
+    """It reads the window in which the dog only sits in the field, and not the one found next."""
+    text = {"question": "What does the dog of the field carry?", "options": ("shoe", "ball")}
+    films.questions = {"v00-q": films.questions["v00-q"].model_copy(update=text)}
+    early, told = (steered(*habits, extract=KEEP_ALL) for habits in ([FIRST_WINDOW], [FIRST_WINDOW, READ_ON]))
+    rows = films.answer(early)
+    found = films.diagnose(rows, early)
+    (case,) = found.system.cases
+    assert (case.prediction, case.verdict, case.blame) == ("shoe", "defect", "system")
+    assert case.notes[-1] == f"defect: {STOPPED}"
+    assert [row.prediction for row in films.answer(told)] == ["ball"]
+    # Who was told and did not do it is not helped by more of the same
+    assert films.diagnose(rows, told).system.cases == ()
 
 
 def test_where_no_tool_dropped_anything_the_skill_is_to_blame(films: Films) -> None:
