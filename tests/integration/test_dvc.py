@@ -52,7 +52,7 @@ def test_experiments_fail_go_on_and_travel(project: Callable[[str], Project]) ->
     assert {name for name in differing if name.endswith(".md")} == changed
     assert "gates" in work.run("dvc", "plots", "diff", "--json", "HEAD")
 
-    # In a clone that has no cache; and back to the first version
+    # In a clone that has no cache; back to the first version; and the experiment taken over
     work.commit("wide")
     work.run("dvc", "push")
     clone = Clone(work, "clone")
@@ -66,6 +66,10 @@ def test_experiments_fail_go_on_and_travel(project: Callable[[str], Project]) ->
     assert "Nothing to be done" in work.train()
     assert len(work.paid()) == paid
     assert work.artefacts() == trained
+    work.run("dvc", "exp", "apply", "apart")
+    assert "Nothing to be done" in work.train()
+    assert len(work.paid()) == paid
+    assert work.artefacts() == new
 
 
 def json_of(work: Project, what: str) -> dict[str, dict[str, dict[str, object]]]:
