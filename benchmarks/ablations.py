@@ -98,7 +98,7 @@ PARTS = (
     Variant("no probation: what is provisional stays", {"slow": FOR_GOOD}),
     Variant("no momentum", {"slow": {"momentum": False}}),
     Variant("no prompt evolution", {"slow": {"evolve_prompts": False}}),
-    Variant("no diagnosis: random packs", {}, {"diagnose": random_packs}),
+    Variant("no diagnosis: random packs", {}, {"diagnose_step": random_packs}),
 )
 JUDGES = (
     Variant("no judges: packs by rule", {"diagnose": {"method": "rules"}}),

@@ -127,7 +127,7 @@ class Rules:
     """The rules of the Snakefile for a configuration, by name."""
 
     basedir = ROOT
-    is_main_process = False
+    is_main_process = remote_exec = False
     global_resources: Mapping[str, Any] = {}
     config_settings = SimpleNamespace(config={})  # of the command line
 
@@ -175,6 +175,7 @@ class Run:
         self._memory, self._changes = memory or Memory(), changes or {}
         self.made = set[str]()
         self.rules = Rules(config, SimpleNamespace(plan=SimpleNamespace(get=plan))).found
+        assert set(self._changes) <= set(self.rules), "a change of a rule that is not there changes nothing"
 
     def train(self) -> dict[str, Any]:
         """The metrics of the whole run; raises what a rule raises."""

@@ -54,7 +54,7 @@ _limit = workflow.global_resources.get("llm_slots")
 ALL_SLOTS = None if _limit is None else _limit.value
 # A Snakemake that a cluster starts on a node for one job is given no profile and no --resources, and its time
 # is part of the run's.
-if not workflow.is_main_process:
+if workflow.remote_exec:
     try:
         ALL_SLOTS = join_session(Path(RUN))
     except SkillmakeError as error:
