@@ -63,7 +63,11 @@ def of_infer(wildcards):
             "infer: no questions are given", "name a file: `--config questions=FILE`"
         )
     if not Path(ASKED.questions).is_file():
-        raise DataError(f"{ASKED.questions}: no such file", "see modes.questions")
+        raise DataError(f"{ASKED.questions}: no such file", "correct modes.questions")
+    from skillmake.infer import load_asked
+
+    # A job that fails would first have removed the answers that are there
+    load_asked(Path(ASKED.questions), ASKED.types, ASKED.first)
     return {"asked": Path(ASKED.questions), "texts": chosen().file}
 
 
