@@ -47,10 +47,12 @@ def lineage(
     from skillmake.history import read_history
     from skillmake.lineage import find_version, lineage_text, one_kind
     from skillmake.runs import find_run
+    from skillmake.seeds import origin_text
 
-    history = read_history(find_run(run))
+    folder = find_run(run)
+    history = read_history(folder)
     kind, digest = one_kind(find_version(history, version))
-    typer.echo(lineage_text(history, kind, digest), nl=False)
+    typer.echo(lineage_text(history, kind, digest) + origin_text(folder, kind), nl=False)
 
 
 def blame(

@@ -100,6 +100,8 @@ def a_new_run_pays_no_baseline(work: Project, command: str) -> None:
         (r["prediction"], r["right"]) for r in promoted
     ]
     assert all(row["looked_up"] for row in rows)
+    lineage = work.run("skillmake", "lineage", "seed", "--run", "second")
+    assert "The seed comes from seeds/strong, promoted as skills version " in lineage
 
 
 def refuses_what_must_not_begin(work: Project) -> None:
