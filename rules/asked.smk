@@ -57,6 +57,14 @@ def chosen():
     return choose(RUN_DIR, VERSION)
 
 
+@functools.cache
+def check_asked():
+    """A job that fails on its questions would first have removed the answers that are there."""
+    from skillmake.infer import load_asked
+
+    load_asked(Path(ASKED.questions), ASKED.types, ASKED.first)
+
+
 def of_infer(wildcards):
     if ASKED.questions is None:
         raise DataError(
@@ -64,10 +72,7 @@ def of_infer(wildcards):
         )
     if not Path(ASKED.questions).is_file():
         raise DataError(f"{ASKED.questions}: no such file", "correct modes.questions")
-    from skillmake.infer import load_asked
-
-    # A job that fails would first have removed the answers that are there
-    load_asked(Path(ASKED.questions), ASKED.types, ASKED.first)
+    check_asked()
     return {"asked": Path(ASKED.questions), "texts": chosen().file}
 
 

@@ -27,7 +27,8 @@ def verify(run: Annotated[str, typer.Argument(help="Name or folder of the run.")
     report = verify_run(folder)
     for count, what in report.checked:
         typer.echo(f"{count:>8,}  {what}")
-    typer.echo(f"{len(report.unvouched):>8,}  artefacts no other vouches for: {', '.join(report.unvouched)}")
+    names = f": {', '.join(report.unvouched)}" if report.unvouched else ""
+    typer.echo(f"{len(report.unvouched):>8,}  artefacts that nothing vouches for{names}")
     for name in report.outdated:
         typer.echo(f"outdated: {name} was made from files that have changed since; run its target again")
     if report.mismatches:
