@@ -57,13 +57,22 @@ def chosen():
     return choose(RUN_DIR, VERSION)
 
 
+@functools.cache
+def check_asked():
+    """A job that fails on its questions would first have removed the answers that are there."""
+    from skillmake.infer import load_asked
+
+    load_asked(Path(ASKED.questions), ASKED.types, ASKED.first)
+
+
 def of_infer(wildcards):
     if ASKED.questions is None:
         raise DataError(
             "infer: no questions are given", "name a file: `--config questions=FILE`"
         )
     if not Path(ASKED.questions).is_file():
-        raise DataError(f"{ASKED.questions}: no such file", "see modes.questions")
+        raise DataError(f"{ASKED.questions}: no such file", "correct modes.questions")
+    check_asked()
     return {"asked": Path(ASKED.questions), "texts": chosen().file}
 
 

@@ -1,6 +1,7 @@
 """Start and end of Snakemake: lock, pack, sweep, what is refused, prune."""
 
 import atexit
+import os
 import shutil
 
 from skillmake.chosen import no_such_seed
@@ -51,7 +52,7 @@ if workflow.is_main_process and not LOOKS and LOCK.acquire():
 
 
 # --- what must not begin -----------------------------------------------------------
-STARTED = []  # holds something from the first job on
+STARTED = []  # holds the run from the first job on, and what ends the sign of life
 
 
 def structure_now():
@@ -88,7 +89,14 @@ onstart:
     if check_start({job.rule.name for job in workflow.dag.jobs}):
         record(Path(RUN), *structure_now())
         UNPRUNED.touch()
-    begin_session(Path(RUN), CONFIG, ALL_SLOTS)
+    STARTED.append(begin_session(Path(RUN), CONFIG, ALL_SLOTS))
+
+
+def leave_with_error():
+    """Exit code 1 of a start that had nothing to do: from `atexit` there is no other way to it."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(1)
 
 
 # A dry run, and a start that has nothing to do, call no handler
@@ -99,14 +107,21 @@ def _say_what_a_start_refuses():
             check_start({job.rule.name for job in workflow.dag.jobs})
         except WorkflowError as error:
             print(f"A start would be refused:\n{error}", file=sys.stderr)
+            if not LOOKS:
+                leave_with_error()
 
 
 # --- the end ------------------------------------------------------------------------
+def is_whole(jobs):
+    """Whether these are the jobs of the whole training."""
+    return any(job.rule.name == "all" for job in jobs)
+
+
 def finish():
     """Delete what the finished DAG does not contain, as a re-run may be shorter than the run before; and
     pack what it does. Snakemake shows a WorkflowError without a traceback."""
     jobs = list(workflow.dag.jobs)
-    if any(job.rule.name == "all" for job in jobs):
+    if is_whole(jobs):
         made = {str(file) for job in jobs for file in job.output}
         logs = {str(file) for job in jobs for file in job.log}
         kept_dirs = [f"{RUN}/{name}" for name in ("versions", "log", MODES)]
@@ -115,7 +130,7 @@ def finish():
         try:
             pack(CONFIG.run, made)
         except SkillmakeError as error:
-            end_session(Path(RUN), "failed")
+            end_session(Path(RUN), "failed", *STARTED[1:])
             raise WorkflowError(str(error))
         UNPRUNED.unlink(missing_ok=True)
 
@@ -123,7 +138,8 @@ def finish():
 onsuccess:
     atexit.unregister(_finish_what_a_kill_left)
     finish()
-    end_session(Path(RUN), "finished")
+    how = "finished" if is_whole(workflow.dag.jobs) else "ended"
+    end_session(Path(RUN), how, *STARTED[1:])
 
 
 onerror:
@@ -136,7 +152,7 @@ onerror:
         f"Spent in all: {Spent.read(Path(RUN, 'log'))}. The same command continues.",
         file=sys.stderr,
     )
-    end_session(Path(RUN), "failed")
+    end_session(Path(RUN), "failed", *STARTED[1:])
 
 
 # Killed between the last job and finish(), the next start has nothing to do and calls no handler.
@@ -145,12 +161,15 @@ def _finish_what_a_kill_left():
     if (
         workflow.is_main_process
         and not workflow.dryrun
-        and (UNPRUNED.exists() or not Path(PACK).exists())
         and workflow._dag is not None
         and not any(workflow.dag.needrun_jobs())
         and LOCK.acquire()
     ):
         try:
-            finish()
+            if UNPRUNED.exists() or not Path(PACK).exists():
+                finish()
         except WorkflowError as error:
             print(error, file=sys.stderr)
+            leave_with_error()
+        if is_whole(workflow.dag.jobs):
+            end_session(Path(RUN), "finished")

@@ -27,7 +27,8 @@ def verify(run: Annotated[str, typer.Argument(help="Name or folder of the run.")
     report = verify_run(folder)
     for count, what in report.checked:
         typer.echo(f"{count:>8,}  {what}")
-    typer.echo(f"{len(report.unvouched):>8,}  artefacts no other vouches for: {', '.join(report.unvouched)}")
+    names = f": {', '.join(report.unvouched)}" if report.unvouched else ""
+    typer.echo(f"{len(report.unvouched):>8,}  artefacts that nothing vouches for{names}")
     for name in report.outdated:
         typer.echo(f"outdated: {name} was made from files that have changed since; run its target again")
     if report.mismatches:
@@ -47,10 +48,12 @@ def lineage(
     from skillmake.history import read_history
     from skillmake.lineage import find_version, lineage_text, one_kind
     from skillmake.runs import find_run
+    from skillmake.seeds import origin_text
 
-    history = read_history(find_run(run))
+    folder = find_run(run)
+    history = read_history(folder)
     kind, digest = one_kind(find_version(history, version))
-    typer.echo(lineage_text(history, kind, digest), nl=False)
+    typer.echo(lineage_text(history, kind, digest) + origin_text(folder, kind), nl=False)
 
 
 def blame(

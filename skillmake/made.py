@@ -41,6 +41,12 @@ def set_changed_aside(run: str, root: Path = Path()) -> Iterator[tuple[Path, Pat
             yield output / changed, kept.relative_to(root)
 
 
+def digest_when_made(output: Path, root: Path = Path()) -> str | None:
+    """sha256 of an output that is a file, as it was noted when it was made; None where nothing was noted."""
+    note = root / MADE / f"{output.as_posix()}.json"
+    return _noted(note).get("") if note.is_file() else None
+
+
 def _noted(note: Path) -> dict[str, str]:
     """What a note says; a damaged one vouches for nothing."""
     try:

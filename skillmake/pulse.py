@@ -28,6 +28,8 @@ BEAT = 5.0  # seconds between two signs of life
 LEAST_PAUSE = 0.5  # seconds between two writes of progress
 LONGEST_ERROR = 400  # characters
 SESSION, RUNNING = "session.json", "running"
+# `ended`: well, but it was not for the whole training
+How = Literal["finished", "failed", "ended"]
 ROLES, PRICED = ("student", "teacher", "judge"), {"model", "price_in", "price_out"}  # for `skillmake report`
 
 
@@ -78,21 +80,20 @@ class Pulse:
             write_text(self._path, json.dumps(self._said))
 
 
-_ENDED = threading.Event()
-
-
-def begin_session(run_dir: Path, config: "Config", slots: int | None = None) -> None:
+def begin_session(run_dir: Path, config: "Config", slots: int | None = None) -> threading.Event:
     """Snakemake starts to work on the run: what jobs of an earlier session have left is no sign of life.
 
-    `slots`: calls in flight in the whole run.
+    `slots`: calls in flight in the whole run. Gives what ends the sign of life, for `end_session`.
     """
     caps = {name: getattr(config.limits, f"max_{name}") for name in ("calls", "tokens", "cost", "seconds")}
     models = config.models.model_dump(mode="json", include=dict.fromkeys(ROLES, PRICED))
     shutil.rmtree(run_dir / "log" / RUNNING, ignore_errors=True)
     told = {"epochs": config.train.epochs, "caps": caps, "models": models, "slots": slots, "how": None}
     _say(run_dir, {**_process(), **told, STARTED: os.environ.get(STARTED)})
-    _ENDED.clear()
-    threading.Thread(target=_touch, args=[run_dir / "log" / SESSION], name="pulse", daemon=True).start()
+    ended = threading.Event()
+    beat = threading.Thread(target=_touch, args=[run_dir / "log" / SESSION, ended], name="pulse", daemon=True)
+    beat.start()
+    return ended
 
 
 def join_session(run_dir: Path) -> int | None:
@@ -111,16 +112,18 @@ def join_session(run_dir: Path) -> int | None:
     return slots
 
 
-def end_session(run_dir: Path, how: Literal["finished", "failed"]) -> None:
-    """Snakemake has ended; a killed one cannot say so."""
-    _ENDED.set()
-    with suppress(OSError, ValueError):
+def end_session(run_dir: Path, how: How, beat: threading.Event | None = None) -> None:
+    """Snakemake has ended; a killed one cannot say so. `beat`: what its `begin_session` gave."""
+    if beat is not None:
+        beat.set()
+    with suppress(OSError, ValueError, TypeError, KeyError):
         said = json.loads((run_dir / "log" / SESSION).read_text(encoding="utf-8"))
-        _say(run_dir, {**said, "how": how, "ended": time.time()})
+        if said["how"] != how:
+            _say(run_dir, {**said, "how": how, "ended": time.time()})
 
 
-def _touch(path: Path) -> None:
-    while not _ENDED.wait(BEAT):
+def _touch(path: Path, ended: threading.Event) -> None:
+    while not ended.wait(BEAT):
         with suppress(OSError):
             os.utime(path)
 

@@ -6,12 +6,13 @@ from pathlib import Path
 from typing import Any
 
 from skillmake.agent.loop import Prediction
-from skillmake.artifacts import Artifact, digest, read_model, sha256
+from skillmake.artifacts import Artifact, digest, read_json, read_model, sha256
 from skillmake.config.load import hashed_part
 from skillmake.config.models import Config
 from skillmake.errors import DataError
 from skillmake.questions import Question, load_questions
 from skillmake.rollout import Rollout
+from skillmake.runs import home
 
 
 class Seed(Artifact):
@@ -76,3 +77,17 @@ def read_stored(files: Sequence[Path], questions: Iterable[Question], config: Co
     same = {question.question_id: question for question in load_questions(questions_file)}
     wanted = {question.question_id for question in questions if same.get(question.question_id) == question}
     return Stored(tuple(row for row in rollout.rows if row.question_id in wanted and row.right is not None))
+
+
+def origin_text(run_dir: Path, kind: str) -> str:
+    """A line on the version that was promoted to the seed of a run; none for a run without such a seed."""
+    sources = read_json(run_dir / "data" / "baseline.json").get("derived_from", {})
+    notes = [home(run_dir)[0] / name for name in sources if Path(name).match("seeds/*/seed.json")]
+    if not notes or not notes[0].is_file():
+        return ""
+    seed = read_model(notes[0], Seed)
+    version = {"skills": seed.skills, "prompts": seed.prompts}[kind]
+    return (
+        f"The seed comes from seeds/{notes[0].parent.name}, promoted as {kind} version {version} of run "
+        f"{seed.run}: `skillmake lineage {version} --run {seed.run}`\n"
+    )

@@ -1,12 +1,13 @@
 """Verify a run: every digest that its artefacts carry against the content it stands for (DESIGN §2).
 
 Files are checked against the `derived_from` stamps of what was made from them, versions against the digests
-that name them. The last artefacts of a run, from which nothing is made, have no stamp that vouches for them.
+that name them. The last artefacts of a run, from which nothing is made, have no stamp that vouches for them:
+they are checked against the notes of `skillmake.made`, as far as these are there.
 """
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from pydantic import ValidationError
 from skillmake.artifacts import STAMP_KEYS, Model, canonical, digest, read_json, sha256
 from skillmake.candidate import Candidate
 from skillmake.history import KINDS
+from skillmake.made import digest_when_made
 from skillmake.rollout import Rollout
 from skillmake.runs import (
     DELIVERED,
@@ -89,17 +91,20 @@ def verify(run_dir: Path) -> Report:
         _read(facts, path.relative_to(root).as_posix(), path)
     delivered = _delivered(facts, root, run) if is_delivered(folder.name, root) else {}
     directories = [path for kind in KINDS for path in sorted((folder / "versions" / kind).glob("*/"))]
+    named_files = {name for name, _ in facts.stamps}
+    noted = _noted(facts, [name for name in facts.artefacts if name not in named_files], root)
     found = [
         *facts.wrong,
+        *_changed_since_made(noted, root),
         *_stamps(facts, root),
         *_directories(facts, directories, folder / "versions", root),
         *_names(facts),
         *_changed_since_delivery(delivered, root),
     ]
-    named_files = {name for name, _ in facts.stamps}
     checked = (
         (len(facts.artefacts), "artefacts, each in canonical form"),
         (sum(map(len, facts.stamps.values())), f"stamps for {len(named_files)} files"),
+        (len(noted), "other artefacts against the note of when they were made"),
         (facts.texts, "versions in artefacts against their content"),
         (len(directories), "version directories"),
         (len(facts.named), "versions that artefacts name"),
@@ -107,7 +112,7 @@ def verify(run_dir: Path) -> Report:
         (len(facts.notes), "version notes and their parents"),
         (len(delivered), "delivered files against the run"),
     )
-    unvouched = tuple(name for name in facts.artefacts if name not in named_files)
+    unvouched = tuple(name for name in facts.artefacts if name not in named_files | noted.keys())
     mismatches = tuple(sorted(set(found), key=lambda m: (m.path, m.expected)))
     return Report(checked, unvouched, mismatches, tuple(sorted(facts.outdated)))
 
@@ -186,6 +191,18 @@ def _stamps(facts: _Facts, root: Path) -> Iterator[Mismatch]:
         else:
             more = f" and {len(holders) - 1} more" if len(holders) > 1 else ""
             yield Mismatch(name, f"sha256 {expected}", content[name], f"stamp of {holders[0]}{more}")
+
+
+def _noted(facts: _Facts, names: Iterable[str], root: Path) -> dict[str, str]:
+    """Digests that were noted of files; notes are by path, so those of an archived run are another's."""
+    found = {name: digest_when_made(Path(name), root) for name in names if facts.run == facts.made_as}
+    return {name: noted for name, noted in found.items() if noted is not None}
+
+
+def _changed_since_made(noted: Mapping[str, str], root: Path) -> Iterator[Mismatch]:
+    for name, expected in noted.items():
+        if (found := sha256((root / name).read_bytes())) != expected:
+            yield Mismatch(name, f"sha256 {expected}", f"sha256 {found}", "noted when it was made")
 
 
 def _of_modes(facts: _Facts, names: Iterable[str]) -> bool:

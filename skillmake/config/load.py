@@ -66,8 +66,11 @@ def _explain(problem: Any) -> str:
     name = ".".join(path)
     if problem["type"] == "extra_forbidden":
         known = sorted(_keys_at(path[:-1]))
-        found = closest(path[-1], known)
-        hint = f"did you mean `{'.'.join([*path[:-1], found])}`?" if found else "no such key"
+        # The command line may leave out the section of these
+        short = [] if path[:-1] else [key for key in Modes.model_fields if key not in known]
+        found = closest(path[-1], [*known, *short])
+        full = [*(["modes"] if found in short else path[:-1]), found or ""]
+        hint = f"did you mean `{'.'.join(full)}`?" if found else "no such key."
         return f"{name}: unknown parameter; {hint} Allowed here: {', '.join(known)}"
     message = str(problem["msg"]).removeprefix("Value error, ")
     if not path or path[-1] in MAY_BE_SECRET:

@@ -14,7 +14,7 @@ STALE = 6 * BEAT  # seconds without a sign of life after which a job on another 
 
 @dataclass(frozen=True)
 class Session:
-    """One start of Snakemake. `how` it ended: `finished`, `failed`, or None as long as nobody has said."""
+    """One start of Snakemake. `how` it ended (see `pulse.How`); None as long as nobody has said."""
 
     host: str
     pid: int

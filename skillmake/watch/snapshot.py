@@ -112,7 +112,7 @@ def status_of(
     """What becomes of the run; a Snakemake that was killed has not said so."""
     if any(job.is_alive for job in jobs):
         return "training"
-    if session is None:
+    if session is None or session.how == "ended":
         if not milestones:
             return "not started"
         return "finished" if milestones[-1].kind == "final_test" else "stopped"

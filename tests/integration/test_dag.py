@@ -103,14 +103,20 @@ def test_a_gate_parameter_reruns_gates_and_what_follows(project: Make) -> None:
 
 
 def no_room_for_the_pack(work: Project) -> None:
-    """A run that cannot be packed says so and is packed by the next start, without a job."""
+    """A run that cannot be packed fails until there is room; then it is packed by a start without a job."""
     in_the_way = work.root / f".{PACK}"
     in_the_way.mkdir()
     told = work.train(ok=False)
-    assert told.count(f"{PACK}: cannot be written: Is a directory\n  → make room or give access") == 1
-    assert "Traceback" not in told
+    again = work.train(ok=False)
+    assert "Nothing to be done" in again
+    for each in (told, again):
+        assert each.count(f"{PACK}: cannot be written: Is a directory\n  → make room or give access") == 1
+        assert "Traceback" not in each
+    watcher = Watcher(work.root / "runs/tiny")
+    assert watcher.look(time.time()).status == "failed"
     in_the_way.rmdir()
     assert "Nothing to be done" in work.train()
+    assert watcher.look(time.time()).status == "finished"
 
 
 def test_a_second_snakemake_says_so_and_leaves(project: Make) -> None:

@@ -24,6 +24,8 @@ def test_targets_beside_training_change_nothing_and_a_new_start_loses_nothing(tr
 
     answers_unlabelled_questions(work, infer)
     measures_a_version(work, evaluate)
+    told = work.train("diagnose", "--config", "rollouts=runs/main/modes/infer/new/rollout.json")
+    assert "Rollouts: modes.infer.new.rollout. " in told, "of twins only one has a known answer"
     work.run("bash", "-c", diagnose)
     step, again = (
         json.loads((work.root / "runs/main" / name / "diagnosis.json").read_text())
@@ -98,6 +100,8 @@ def a_new_run_pays_no_baseline(work: Project, command: str) -> None:
         (r["prediction"], r["right"]) for r in promoted
     ]
     assert all(row["looked_up"] for row in rows)
+    lineage = work.run("skillmake", "lineage", "seed", "--run", "second")
+    assert "The seed comes from seeds/strong, promoted as skills version " in lineage
 
 
 def refuses_what_must_not_begin(work: Project) -> None:
@@ -117,8 +121,10 @@ def refuses_what_must_not_begin(work: Project) -> None:
         assert "  content of data/seed/prompts/system.md: sha256 " in output
         assert "skillmake archive main" in output
     prompt.write_text(text)
-    output = work.train("eval", "--config", "version=best", "first=3")
+    output = work.train("eval", "--config", "version=best", "first=3", ok=False)
     assert "first: no parameter of eval" in output, "also where there is nothing to do"
+    output = work.train("infer", "--config", "questions=new.jsonl", "types=intent", ok=False)
+    assert "modes.types: new.jsonl has no task type 'intent'." in output, "the answers there are stay"
     output = work.train("promote", "--config", "version=seed", "name=strong", ok=False)
     assert "seeds/strong: is there already: skills " in output
     output = work.train("--config", "run=third", "data={seed: stron}", ok=False)

@@ -110,7 +110,7 @@ def test_the_closest_key_is_found_in_every_section(value: dict[str, Any], path: 
 
 
 def test_a_key_like_no_other_is_just_unknown() -> None:
-    assert "slow.zzz: unknown parameter; no such key Allowed here: " in problem({"slow": {"zzz": 1}})
+    assert "slow.zzz: unknown parameter; no such key. Allowed here: " in problem({"slow": {"zzz": 1}})
 
 
 @pytest.mark.parametrize(

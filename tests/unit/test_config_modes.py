@@ -46,6 +46,11 @@ def test_a_mistake_is_named(modes: dict[str, Any], says: str) -> None:
     assert says in str(caught.value)
 
 
+def test_a_mistyped_short_key_is_known_for_one() -> None:
+    with pytest.raises(ConfigError, match=r"verson: unknown parameter; did you mean `modes\.version`\?"):
+        parse_config({"verson": "best"})
+
+
 @pytest.mark.parametrize("version", ["best", "seed", "current", "epoch:12", "0123", "ab"])
 def test_versions(version: str) -> None:
     assert parse_config({"modes": {"version": version}}).modes.version == version

@@ -85,18 +85,22 @@ def test_a_session_begins_without_the_jobs_of_the_one_before(tmp_path: Path) -> 
     after = json.loads((tmp_path / "log" / "session.json").read_text())
     assert (after["how"], after["epochs"]) == ("failed", 3)
     assert after["ended"] >= after["started"]
+    end_session(tmp_path, "failed")
+    again = json.loads((tmp_path / "log" / "session.json").read_text())
+    assert again == after, "it ended when it was said first"
 
 
 def test_a_node_joins_the_session_that_it_works_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pulse, "BEAT", 0.01)
     monkeypatch.setenv(STARTED, "17.5")
-    begin_session(tmp_path, parse_config({}), slots=6)
+    beat = begin_session(tmp_path, parse_config({}), slots=6)
     session = tmp_path / "log/session.json"
     os.utime(session, (1.0, 1.0))
     while session.stat().st_mtime == 1.0:  # it gives a sign of life
         time.sleep(0.01)
     monkeypatch.setenv(STARTED, "99.0")
     assert (join_session(tmp_path), os.environ[STARTED]) == (6, "17.5")
-    end_session(tmp_path, "finished")
+    end_session(tmp_path, "finished", beat)
+    assert beat.is_set()
     with pytest.raises(DataError, match=r"session\.json cannot be read\n.*same place"):
         join_session(tmp_path / "elsewhere")

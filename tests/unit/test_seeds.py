@@ -14,7 +14,7 @@ from skillmake.errors import DataError
 from skillmake.job import Job
 from skillmake.questions import Question, dump_questions
 from skillmake.rollout import Rollout
-from skillmake.seeds import promoted, read_stored
+from skillmake.seeds import origin_text, promoted, read_stored
 from skillmake.source import run_questions
 from skillmake.texts import Texts, seed_texts
 
@@ -126,4 +126,19 @@ def test_a_run_without_a_seed_has_nothing_stored(seed: Promoted) -> None:
     assert read_stored([], seed.questions, seed.config).rows == ()
     assert promoted("main", seed.rollout, seed.files[1], seed.config).questions == sha256(
         seed.files[1].read_bytes()
+    )
+
+
+def test_a_run_says_where_its_promoted_seed_comes_from(seed: Promoted) -> None:
+    run, note = seed.root / "runs/second", "seeds/strong/seed.json"
+    baseline = run / "data/baseline.json"
+    write_text(baseline, canonical({"rows": [], "derived_from": {"runs/second/data/texts.json": "00"}}))
+    assert origin_text(run, "skills") == ""
+    write_text(baseline, canonical({"rows": [], "derived_from": {note: "00"}}))
+    assert origin_text(run, "skills") == "", "the seed is gone"
+    write_text(seed.root / note, seed.files[0].read_text())
+    version = seed.rollout.prompts
+    assert origin_text(run, "prompts") == (
+        f"The seed comes from seeds/strong, promoted as prompts version {version} of run main: "
+        f"`skillmake lineage {version} --run main`\n"
     )

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from skillmake.artifacts import canonical, sha256, write_text
+from skillmake.made import note_made
 from skillmake.verify import verify
 from tests.small_run import ALPHA, SEED, SmallRun
 
@@ -190,3 +191,19 @@ def test_one_other_byte_in_what_a_target_made_is_a_mismatch(run: SmallRun) -> No
     path = run.folder / "modes/eval/best/rollout.json"
     path.write_text(path.read_text().replace("Say", "Sing"))
     assert "runs/small/modes/eval/best/rollout.json" in wrong(run)
+
+
+def test_for_what_nothing_was_made_from_the_note_of_its_making_vouches(run: SmallRun) -> None:
+    name = Path("runs/small/metrics.json")
+    note_made(name, (run.root / name).read_text(), run.root)
+    report = verify(run.folder)
+    assert (report.mismatches, report.unvouched) == ((), ())
+    assert (1, "other artefacts against the note of when they were made") in report.checked
+    changed(run.root / name, lambda value: value.update(steps=3))
+    assert ("runs/small/metrics.json", "noted when it was made") in [
+        (mismatch.path, mismatch.because) for mismatch in verify(run.folder).mismatches
+    ]
+    away = run.folder.parent / "archive/small-1"
+    away.parent.mkdir()
+    run.folder.rename(away)
+    assert verify(away).unvouched == ("runs/archive/small-1/metrics.json",)

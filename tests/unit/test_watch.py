@@ -102,6 +102,14 @@ def test_a_run_that_ended_says_how(run_dir: Path, how: Any) -> None:
     assert shown(snap).startswith(f"run small  {how}")
 
 
+def test_another_target_that_ended_well_does_not_finish_the_training(run_dir: Path) -> None:
+    begin_session(run_dir, CONFIG)
+    end_session(run_dir, "ended")
+    assert look(run_dir).status == "stopped"
+    write_text(run_dir / "final_test.json", "{}")
+    assert look(run_dir).status == "finished"
+
+
 def test_a_killed_snakemake_is_found_by_its_process(run_dir: Path) -> None:
     begin_session(run_dir, CONFIG)
     rewrite(run_dir / "log/session.json", pid=NO_PROCESS)
