@@ -98,8 +98,8 @@ def test_every_wrong_line_of_a_question_file_is_named(
 # --- params ---------------------------------------------------------------------------
 def test_params_lists_every_parameter_with_its_default_and_meaning() -> None:
     lines = run("params").splitlines()
-    assert lines[0::2] == [f"{path} = {json.dumps(default)}" for path, default, _ in describe()]
-    assert lines[1::2] == [f"    {about}" for _, _, about in describe()]
+    assert lines[0::2] == [f"{p.path} = {json.dumps(p.default)}   ({p.allowed})" for p in describe()]
+    assert lines[1::2] == [f"    {p.about}" for p in describe()]
 
 
 def test_params_prints_the_parameter_file_and_its_schema() -> None:

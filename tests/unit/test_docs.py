@@ -36,7 +36,7 @@ def test_each_message_in_troubleshooting_is_one_of_the_code() -> None:
 
 @pytest.mark.parametrize("page", [page.name for page in PAGES])
 def test_a_page_names_parameters_that_there_are(page: str) -> None:
-    known = {path for path, _, _ in describe()}
+    known = {path for path, *_ in describe()}
     sections = {path.split(".")[0] for path in known if "." in path}
     named = re.findall(r"`([a-z]+\.[a-z_0-9]+(?:\.[a-z_0-9]+)*)", (DOCS / page).read_text())
     wrong = {name for name in named if name.split(".")[0] in sections and not _is_known(name, known)}
