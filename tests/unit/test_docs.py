@@ -55,3 +55,9 @@ def test_the_figures_are_drawn_by_the_script(tmp_path: Path) -> None:
     drawn = {path.name: path.read_bytes() for path in tmp_path.glob("*.svg")}
     assert set(drawn) == {f"{name}.svg" for name in script["FIGURES"]}
     assert drawn == {name: (DOCS / name).read_bytes() for name in drawn}
+
+
+def test_each_link_of_the_readme_leads_to_a_file() -> None:
+    links = re.findall(r"\]\((?!https?:)([^)#]+)", (ROOT / "README.md").read_text())
+    assert len(links) > 5
+    assert [link for link in links if not (ROOT / link).exists()] == []
