@@ -12,6 +12,7 @@ HERE = Path(__file__).parent
 project = "skillmake"
 extensions = ["myst_parser"]
 myst_heading_anchors = 3  # so that `page.md#heading` is a link here as on a code host
+highlight_language = "text"  # of what names no language: output, file samples, pictures of the DAG
 html_theme = "furo"
 html_title = "skillmake"
 html_show_sourcelink = False
