@@ -54,15 +54,15 @@ def params(
     yaml: Annotated[bool, typer.Option("--yaml", help="Print the default params.yaml.")] = False,
     schema: Annotated[bool, typer.Option("--schema", help="Print the JSON schema.")] = False,
 ) -> None:
-    """List every parameter with its default and meaning, or validate parameter files."""
+    """List every parameter with its default, bounds and meaning, or validate parameter files."""
     if files:
         load_config(*files)
         typer.echo("valid")
     elif yaml or schema:
         typer.echo(params_yaml() if yaml else schema_json(), nl=False)
     else:
-        for path, default, description in describe():
-            typer.echo(f"{path} = {json.dumps(default, default=str)}\n    {description}")
+        for path, default, allowed, about in describe():
+            typer.echo(f"{path} = {json.dumps(default, default=str)}   ({allowed})\n    {about}")
 
 
 @app.command()

@@ -54,7 +54,7 @@ def export(
     version: Annotated[str, typer.Argument(help=f"The version: {VERSION}.")] = "best",
     run: RunOption = None,
     files: Annotated[
-        Path | None, typer.Option(help="Seed skills with the further files; data.skills without it.")
+        Path | None, typer.Option(help="Seed skills with the further files; those of the run without it.")
     ] = None,
 ) -> None:
     """Write the skills of a version as Agent Skills, with the further files of the seed skills."""
@@ -62,9 +62,11 @@ def export(
     from skillmake.history import read_history
     from skillmake.runs import find_run
     from skillmake.skillfolders import version_skills, write_skills
+    from skillmake.structure import seed_skills
 
-    history = read_history(find_run(run))
-    files_in = files or Path(load_config("params.yaml").data.skills)
+    run_dir = find_run(run)
+    history = read_history(run_dir)
+    files_in = files or seed_skills(run_dir) or Path(load_config("params.yaml").data.skills)
     skills = version_skills(history, version, files_in)
     write_skills(skills, out)
     further = sum(len(skill.further) for skill in skills)

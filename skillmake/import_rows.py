@@ -78,7 +78,8 @@ def read_rows(
     except UnicodeDecodeError as error:
         raise DataError(f"{path}: not UTF-8 at byte {error.start}", "save the file as UTF-8") from None
     except (ValueError, csv.Error) as error:
-        raise DataError(f"{path}: not valid {form}: {error}", "check `format` and the file") from None
+        keys = "`format`, `delimiter`" if form == "csv" else "`format`"
+        raise DataError(f"{path}: not valid {form}: {error}", f"check {keys} and the file") from None
     if not isinstance(found, list) or not all(isinstance(cells, dict) for cells in found):
         what = f"`rows: {rows}`" if rows else "the source"
         raise DataError(f"{path}: {what} is not a list of objects", "`rows` is the path of the list")

@@ -44,7 +44,7 @@ class Job:
         self.wildcards: dict[str, str] = io["wildcards"]
         self.run_dir = Path(io["run"])
         self.all_slots: int | None = io.get("slots")
-        self._inputs, self._outputs = _paths(io["inputs"]), _paths(io["outputs"])
+        self._inputs = _paths(io["inputs"])
         self.results: dict[str, Any] = {}
         self.is_reusable = True
 

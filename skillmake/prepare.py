@@ -40,7 +40,23 @@ def initial_state(
     units = [*benchmark.diagnosis, *benchmark.validation]
     inside = {question.question_id for unit in units for question in unit.questions}
     known = [row for row in rows if row.question_id in inside]
-    notes = [
+    state = State(
+        epoch=0,
+        step=0,
+        total_steps=1,
+        correctness=observe({}, known),
+        best=report.best,
+        versions=seed_notes(texts),
+    )
+    trial = batches_of(state, 1, benchmark.diagnosis, config.train, config.seed)
+    selected = sum(len(batch) for batch in trial)
+    steps = max(1, total_steps(selected, config.train.batch_size, config.train.epochs))
+    return state.model_copy(update={"total_steps": steps})
+
+
+def seed_notes(texts: Texts) -> tuple[VersionNote, ...]:
+    """The seed skills and prompts as the versions without a parent."""
+    return tuple(
         VersionNote(
             digest=version.digest,
             parent=None,
@@ -51,16 +67,4 @@ def initial_state(
             description="seed",
         )
         for kind, version in (("skills", texts.skills), ("prompts", texts.prompts))
-    ]
-    state = State(
-        epoch=0,
-        step=0,
-        total_steps=1,
-        correctness=observe({}, known),
-        best=report.best,
-        versions=tuple(notes),
     )
-    trial = batches_of(state, 1, benchmark.diagnosis, config.train, config.seed)
-    selected = sum(len(batch) for batch in trial)
-    steps = max(1, total_steps(selected, config.train.batch_size, config.train.epochs))
-    return state.model_copy(update={"total_steps": steps})

@@ -74,19 +74,14 @@ def evolve_prompt(
 
     prompt = teacher.prompt(f"{kind}.md", name=name, texts=before, pack=pack, budget=budget)
     got = teacher.ask([Ask(prompt, SystemAnswer if kind == "system" else ToolAnswer, check)])[0]
-    paid = {
-        "calls": got.calls,
-        "prompt_tokens": got.prompt_tokens,
-        "completion_tokens": got.completion_tokens,
-    }
+    paid = {key: getattr(got, key) for key in ("calls", "prompt_tokens", "completion_tokens")}
     if got.value is None:
-        return blank.model_copy(
-            update={**paid, "reason": f"the teacher's answer cannot be used: {got.problem}"}
-        )
-    after = _texts(got.value, fields)
-    if reason := _refused(before, after, guard, config.skill_token_cap):
-        return blank.model_copy(update={**paid, "reason": reason})
-    return blank.model_copy(update={**paid, "status": "proposed", "after": after})
+        found: dict[str, object] = {"reason": f"the teacher's answer cannot be used: {got.problem}"}
+    else:
+        after = _texts(got.value, fields)
+        reason = _refused(before, after, guard, config.skill_token_cap)
+        found = {"reason": reason} if reason else {"status": "proposed", "after": after}
+    return blank.model_copy(update={**paid, **found})
 
 
 def changed_lines(before: str, after: str) -> int:

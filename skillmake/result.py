@@ -4,6 +4,12 @@ from collections.abc import Mapping
 from io import StringIO
 from typing import Any
 
+# Files have their keys sorted; people read all first, then what became of them
+ORDER = (
+    *("tried", "accepted", "provisional", "rejected", "inconclusive", "skipped"),
+    *("student", "teacher", "judge", "cache_hits", "prompt", "completion"),
+)
+
 
 def result_text(metrics: Mapping[str, Any], width: int = 100) -> str:
     """Seed against delivered on the sealed test, per type and overall; edits; calls."""
@@ -29,7 +35,8 @@ def result_text(metrics: Mapping[str, Any], width: int = 100) -> str:
     console = Console(file=out, width=width)
     console.print(table)
     for name in ("edits", "calls", "tokens"):
-        console.print(f"{name}: " + ", ".join(f"{n:,} {key}" for key, n in metrics[name].items()))
+        numbers = sorted(metrics[name].items(), key=lambda item: ORDER.index(item[0]))
+        console.print(f"{name}: " + ", ".join(f"{n:,} {key.replace('_', ' ')}" for key, n in numbers))
     gate, bounds = metrics["gate"], metrics["gate"]["expected_false"]
     console.print(
         f"gate: {gate['tests']} tests; if no candidate were better it would confirm "

@@ -89,6 +89,12 @@ def check_unchanged(run_dir: Path, structure: Structure, files: Iterable[Path]) 
         )
 
 
+def seed_skills(run_dir: Path) -> Path | None:
+    """Folder of the skills that the run was started from; None where that is not noted."""
+    path = run_dir / STRUCTURE
+    return Path(read_model(path, Structure).parameters["data.skills"]) if path.exists() else None
+
+
 def _started(run_dir: Path) -> bool:
     return any((run_dir / name).exists() for name in FIRST_RESULTS)
 

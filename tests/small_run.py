@@ -15,12 +15,12 @@ from skillmake.config.models import Slow
 from skillmake.edits import Edit, EditReport, apply_edits
 from skillmake.gate import Action, Decision, EvidenceRow, GateNumbers, StopReason
 from skillmake.pools import Pools
-from skillmake.prepare import initial_best
+from skillmake.prepare import initial_best, seed_notes
 from skillmake.questions import dump_questions
 from skillmake.rollout import Rollout
 from skillmake.settle import GateResult, settle, version_note
 from skillmake.slow import choose_best, settle_probations, validate
-from skillmake.state import State, VersionNote
+from skillmake.state import State
 from skillmake.texts import Texts, Version
 from skillmake.units import make_units
 from skillmake.versions import version_files
@@ -86,25 +86,13 @@ class SmallRun:
         self.units, rows = make_units(questions), self.rows("++--+---", "base")
         self.write("data/baseline.json", Rollout.of(SEED, rows))
         self.best = initial_best(SEED, rows, Benchmark(questions, split))
-        notes = [
-            VersionNote(
-                digest=version.digest,
-                parent=None,
-                kind=kind,
-                source="seed",
-                epoch=0,
-                step=0,
-                description="seed",
-            )
-            for kind, version in (("skills", SEED.skills), ("prompts", SEED.prompts))
-        ]
         self.state = State(
             epoch=0,
             step=0,
             total_steps=3,
             correctness={row.question_id: row.observation for row in rows},
             best=self.best.best,
-            versions=tuple(notes),
+            versions=seed_notes(SEED),
         )
         self.write("init/best.json", self.best)
         self.write("init/state.json", self.state)

@@ -3,11 +3,12 @@
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, NamedTuple, get_args
 
 import yaml
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
+from skillmake.config.allowed import allowed
 from skillmake.config.models import Config
 from skillmake.config.modes import Modes
 from skillmake.errors import ConfigError
@@ -177,11 +178,20 @@ def _difference(everything: Mapping[str, Any], without: Mapping[str, Any]) -> di
     return out
 
 
-def describe(model: type[BaseModel] = Config, prefix: str = "") -> Iterator[tuple[str, Any, str]]:
-    """(dotted path, default, description) of every parameter, in the order of the file."""
+class Parameter(NamedTuple):
+    """A parameter by its dotted path; `allowed` and `about` are texts for people."""
+
+    path: str
+    default: Any
+    allowed: str
+    about: str
+
+
+def describe(model: type[BaseModel] = Config, prefix: str = "") -> Iterator[Parameter]:
+    """Every parameter, in the order of the file."""
     for name, field in model.model_fields.items():
         inner, default = model_of(field.annotation), field.get_default(call_default_factory=True)
         if inner is not None and default is not None:
             yield from describe(inner, f"{prefix}{name}.")
         else:
-            yield f"{prefix}{name}", default, field.description or ""
+            yield Parameter(f"{prefix}{name}", default, allowed(field), field.description or "")

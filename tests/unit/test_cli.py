@@ -43,10 +43,10 @@ METRICS = {
             }
         },
     },
-    "edits": {"accept": 3},
+    "edits": {"accepted": 3, "inconclusive": 0, "provisional": 2, "rejected": 7, "skipped": 1, "tried": 12},
     "gate": {"tests": 12, "expected_false": {"confirmed": 0.6, "accepted": 9.6}},
-    "calls": {"paid": 1234},
-    "tokens": {"prompt": 5},
+    "calls": {"cache_hits": 9, "judge": 0, "student": 1234, "teacher": 5},
+    "tokens": {"completion": 6, "prompt": 7},
 }
 
 
@@ -98,8 +98,8 @@ def test_every_wrong_line_of_a_question_file_is_named(
 # --- params ---------------------------------------------------------------------------
 def test_params_lists_every_parameter_with_its_default_and_meaning() -> None:
     lines = run("params").splitlines()
-    assert lines[0::2] == [f"{path} = {json.dumps(default)}" for path, default, _ in describe()]
-    assert lines[1::2] == [f"    {about}" for _, _, about in describe()]
+    assert lines[0::2] == [f"{p.path} = {json.dumps(p.default)}   ({p.allowed})" for p in describe()]
+    assert lines[1::2] == [f"    {p.about}" for p in describe()]
 
 
 def test_params_prints_the_parameter_file_and_its_schema() -> None:
@@ -129,7 +129,9 @@ def test_result_shows_seed_delivered_and_gain(tmp_path: Path) -> None:
     (row,) = [line for line in text.splitlines() if "alpha" in line]
     for cell in ("20", "0.500", "0.650", "+0.150", "-0.020 … +0.320"):
         assert cell in row
-    assert "calls: 1,234 paid" in text
+    assert "edits: 12 tried, 3 accepted, 2 provisional, 7 rejected, 0 inconclusive, 1 skipped\n" in text
+    assert "calls: 1,234 student, 5 teacher, 0 judge, 9 cache hits\n" in text
+    assert "tokens: 7 prompt, 6 completion\n" in text
     assert "it would confirm 0.60 and let in 9.6 at most" in text
 
 

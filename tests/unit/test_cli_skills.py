@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from skillmake.config.load import parse_config
 from skillmake.questions import dump_questions
+from skillmake.structure import record, structure_of
 from tests.commands import fails, run
 from tests.small_run import SEED, SmallRun, seed_text
 from tests.worlds import question
@@ -47,6 +49,18 @@ def test_a_version_goes_out_as_it_came_in(
     assert said == "version seed of run small: 2 skills in out/seed\n2 further files from seed\n"
     assert files(Path("out/seed")) == files(folder)
     assert run("skills", "check", "out/seed") == "out/seed: 2 skills, valid\n"
+
+
+def test_the_further_files_are_those_that_the_run_was_started_with(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    run_dir = SmallRun(tmp_path).folder
+    record(run_dir, structure_of(parse_config({"data": {"skills": "theirs"}})), [])
+    Path("params.yaml").write_text("run: other\ndata: {skills: elsewhere}\n")
+    said = run("skills", "export", "seed", "--run", "small", "--out", "out")
+    assert "2 further files from theirs" in said
+    assert files(Path("out")) == files(folder)
 
 
 def test_the_delivered_version_is_trained_text_with_the_seeds_files(

@@ -55,13 +55,31 @@ def test_the_default_parameters_are_those_of_params_yaml() -> None:
 def test_params_yaml_holds_every_parameter_in_order_with_its_meaning() -> None:
     text = params_yaml()
     lines = [line.strip() for line in text.splitlines()]
-    places = [lines.index(f"{path.split('.')[0]}:") for path, _, _ in describe() if "." in path]
+    places = [lines.index(f"{path.split('.')[0]}:") for path, *_ in describe() if "." in path]
     assert places == sorted(places)
-    for path, default, about in describe():
+    for path, default, _, about in describe():
         leaf, words = path.split(".")[-1], about.split()
         assert words, f"{path} has no description"
         assert f"# {words[0]}" in text
         assert any(line.startswith(f"{leaf}: ") for line in lines), (path, default)
+
+
+@pytest.mark.parametrize(
+    ("path", "says"),
+    [
+        ("agent.max_steps", "whole number ≥ 1, ≤ 100"),
+        ("agent.nearest_examples", "whole number ≥ 1, or null"),
+        ("agent.skill_mode", "inline or tool or off"),
+        ("data.pools.test", "number > 0, < 1"),
+        ("gate.shadow", "true or false"),
+        ("models.student.base_url", "text, or null"),
+        ("models.vision", "section of a model, or null"),
+        ("rehearsal.seed", "whole number ≥ 0, < 2147483648"),
+        ("task_types", "list of texts, or null"),
+    ],
+)
+def test_what_is_allowed_is_said_in_words(path: str, says: str) -> None:
+    assert {p.path: p.allowed for p in describe()}[path] == says
 
 
 def test_the_schema_knows_bounds_and_refuses_unknown_keys() -> None:

@@ -36,7 +36,7 @@ def test_each_message_in_troubleshooting_is_one_of_the_code() -> None:
 
 @pytest.mark.parametrize("page", [page.name for page in PAGES])
 def test_a_page_names_parameters_that_there_are(page: str) -> None:
-    known = {path for path, _, _ in describe()}
+    known = {path for path, *_ in describe()}
     sections = {path.split(".")[0] for path in known if "." in path}
     named = re.findall(r"`([a-z]+\.[a-z_0-9]+(?:\.[a-z_0-9]+)*)", (DOCS / page).read_text())
     wrong = {name for name in named if name.split(".")[0] in sections and not _is_known(name, known)}
@@ -55,3 +55,9 @@ def test_the_figures_are_drawn_by_the_script(tmp_path: Path) -> None:
     drawn = {path.name: path.read_bytes() for path in tmp_path.glob("*.svg")}
     assert set(drawn) == {f"{name}.svg" for name in script["FIGURES"]}
     assert drawn == {name: (DOCS / name).read_bytes() for name in drawn}
+
+
+def test_each_link_of_the_readme_leads_to_a_file() -> None:
+    links = re.findall(r"\]\((?!https?:)([^)#]+)", (ROOT / "README.md").read_text())
+    assert len(links) > 5
+    assert [link for link in links if not (ROOT / link).exists()] == []
