@@ -134,7 +134,7 @@ def _overview(gated: Sequence[Gated]) -> Grid:
         [f"{epoch}.{step}" for epoch, step in steps],
         rows,
         "Columns are epoch.step. A: accepted, P: on probation, r: rejected, ?: inconclusive, -: none was "
-        "made. Each letter leads to its candidate.",
+        "made; where nothing stands, the step had no batch of the type. Each letter leads to its candidate.",
     )
 
 
