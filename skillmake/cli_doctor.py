@@ -6,7 +6,7 @@ import typer
 
 from skillmake.cli_gate import DEFAULT_PARAMS, ParamsFiles
 
-COLOURS = {"ok": "green", "warn": "yellow", "fail": "red"}
+COLOURS = {"ok": None, "warn": "magenta", "fail": "red"}  # which can be read on light and dark ground
 
 
 def register(app: typer.Typer) -> None:

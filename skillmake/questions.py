@@ -95,7 +95,8 @@ def load_questions(path: str | Path) -> list[Question]:
     try:
         data = Path(path).read_bytes()
     except FileNotFoundError:
-        raise DataError(f"{path}: no such file", "check data.questions") from None
+        todo = "make it with `skillmake import` or `import-tree`, or correct data.questions"
+        raise DataError(f"{path}: no such file", todo) from None
     except OSError as error:
         raise DataError(f"{path}: cannot be read: {error.strerror}", "check data.questions") from None
     return parse_questions(data, str(path))

@@ -78,10 +78,10 @@ def _ask_for_models(model: ModelConfig, timeout: float, found: Listed) -> Iterat
         yield key_line(model, f"HTTP {error.status_code}")
         return
     except openai.APITimeoutError:
-        yield _unreachable(where, f"no answer within {timeout:g} s")
+        yield from _unreachable(model, where, f"no answer within {timeout:g} s")
         return
     except openai.APIConnectionError as error:
-        yield _unreachable(where, str(error.__cause__ or error))
+        yield from _unreachable(model, where, str(error.__cause__ or error))
         return
     except (openai.APIError, ValueError, AttributeError):
         pass  # Not every endpoint lists its models; the first probe will tell
@@ -103,13 +103,13 @@ def key_line(model: ModelConfig, refusal: str = "") -> Line:
     return Line("ok", "key", f"{named}: accepted" if is_set else f"{named}: not set, and none is asked for")
 
 
-def _unreachable(where: str, reason: str) -> Line:
-    return Line(
-        "fail",
-        "endpoint",
-        f"{where}: not reached: {reason}",
-        "start the server, or correct models.*.base_url",
-    )
+def _unreachable(model: ModelConfig, where: str, reason: str) -> Iterator[Line]:
+    """The endpoint, and a key that it may ask for later."""
+    todo = "start the server, or correct models.*.base_url"
+    yield Line("fail", "endpoint", f"{where}: not reached: {reason}", todo)
+    if not os.environ.get(model.api_key_env):
+        found = f"environment variable {model.api_key_env}: not set"
+        yield Line("warn", "key", found, f"export {model.api_key_env}=… if it asks for one")
 
 
 def unknown_model(model: ModelConfig, models: tuple[str, ...] | None, reason: str) -> Line:

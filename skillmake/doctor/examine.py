@@ -25,7 +25,7 @@ def examine(files: Sequence[Path]) -> Iterator[Line]:
     yield git_line()
     yield dvc_line()
     if isinstance(config, SkillmakeError):
-        todo = config.hint or "`skillmake params --yaml` prints a whole parameter file"
+        todo = config.hint or "correct or name another file; `skillmake params --yaml` prints a whole one"
         yield Line("fail", "parameters", config.message, todo)
         return
     yield Line("ok", "parameters", f"valid: {' + '.join(map(str, files))}")

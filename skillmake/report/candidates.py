@@ -26,6 +26,7 @@ from skillmake.report.parts import (
     evidence,
     link,
     listed,
+    many,
     marked,
     signed,
 )
@@ -76,7 +77,8 @@ def candidates(source: Source) -> Section:
         "that only it gets right, L those that only the current skill gets right. The evidence e is read at "
         "the end of a rung (a circle): at the upper line it confirms; at the lower one, at the ladder's end, "
         "it lets in on probation. A triangle that points up is a win, one that points down a loss. A "
-        "candidate that can hardly win any more stops early (futile)."
+        "candidate that can hardly win any more stops early (futile). The lift is the share of W less that "
+        "of L; shrunk, it is pulled to 0, the more the fewer units have told."
     )
     steps = groupby((each for each in gated if each.row.action is not None), key=lambda each: each.step)
     folds = [_step_fold(step, list(each)) for step, each in steps]
@@ -98,7 +100,7 @@ def ledger(source: Source) -> Section:
     )
     numeric = frozenset((*LEDGER[2:7], "test", LEDGER[-1]))
     table = Table("All tests of the run", LEDGER, lines, numeric)
-    fold = Fold(f"{len(lines)} tests", [table], is_open=len(lines) <= MOST_OPEN)
+    fold = Fold(many(len(lines), "test"), [table], is_open=len(lines) <= MOST_OPEN)
     return Section("ledger", "Ledger of tests", [words, fold])
 
 
@@ -132,7 +134,7 @@ def _overview(gated: Sequence[Gated]) -> Grid:
         [f"{epoch}.{step}" for epoch, step in steps],
         rows,
         "Columns are epoch.step. A: accepted, P: on probation, r: rejected, ?: inconclusive, -: none was "
-        "made. Each letter leads to its candidate.",
+        "made; where nothing stands, the step had no batch of the type. Each letter leads to its candidate.",
     )
 
 
@@ -153,9 +155,9 @@ def _skipped(gated: Sequence[Gated]) -> Iterator[Table]:
 
 
 def _step_fold(step: StepRecord, gated: Sequence[Gated]) -> Fold:
-    signs = [ACTIONS[each.row.action][0] for each in gated]
-    said = ", ".join(f"{signs.count(word)} {word}" for word in dict.fromkeys(signs))
-    title = f"Epoch {step.epoch}, step {step.step}: {len(gated)} candidates, {said}"
+    signs = Counter(ACTIONS[each.row.action][0] for each in gated)
+    said = ", ".join(f"{signs[word]} {word}" for word, *_ in ACTIONS.values() if signs[word])
+    title = f"Epoch {step.epoch}, step {step.step}: {many(len(gated), 'candidate')}: {said}"
     return Fold(title, [_fold(each) for each in gated])
 
 
@@ -171,15 +173,17 @@ def _fold(each: Gated) -> Fold:
 
 def _evidence(each: Gated) -> Iterator[object]:
     row, tried = each.row, each.gate.candidate
-    interval = f"{signed(row.delta_low)} to {signed(row.delta_high)}"
+    interval = "no confidence sequence, as no rung was finished"
+    if row.delta_low is not None:
+        interval = f"95 % confidence sequence {signed(row.delta_low)} to {signed(row.delta_high)}"
     yield (
-        f"{each.name}. Lift (W − L)/n {signed(row.delta)}, shrunk {signed(row.delta_shrunk)}, confidence "
-        f"sequence {interval}; evidence of harm {evidence(row.e_harm)}."
+        f"{each.name}. Lift (W − L)/n {signed(row.delta)}, shrunk {signed(row.delta_shrunk)}, {interval}; "
+        f"evidence of harm {evidence(row.e_harm)}."
     )
     if tried.steps_carried:
         yield (
-            f"It was made {tried.steps_carried} steps before and goes on with fresh units; it brings W "
-            f"{tried.prior.wins} L {tried.prior.losses} of {tried.prior.n}."
+            f"It was made {many(tried.steps_carried, 'step')} before and goes on with fresh units; it brings "
+            f"W {tried.prior.wins} L {tried.prior.losses} of {tried.prior.n}."
         )
     if each.path:
         yield _path_figure(each)
@@ -201,11 +205,10 @@ def _path_figure(each: Gated) -> Figure:
         for at in each.path
     ]
     bars = {"confirms": row.e_confirm or 0.0, "probation": row.e_provisional or 0.0}
-    read = [f"after {at.position + 1} units {evidence(at.e)}" for at in each.path if at.read]
-    label = f"Evidence of {each.name}: {'; '.join(read) or 'no rung was finished'}."
-    return Figure(
-        evidence_chart([*start, *path], bars), label, f"Evidence at the rungs' ends: {listed(read)}"
-    )
+    read = [f"after {many(at.position + 1, 'unit')} {evidence(at.e)}" for at in each.path if at.read]
+    said = ", ".join(read) or "none was finished"
+    chart = evidence_chart([*start, *path], bars)
+    return Figure(chart, f"Evidence of {each.name}.", f"Evidence at the rungs' ends: {said}")
 
 
 def _diff(each: Gated, tried: Candidate) -> Diff:
@@ -231,12 +234,12 @@ def _cases(each: Gated) -> Iterator[object]:
     shown = [case for case in order if case.question_id in named or not case.right][:MOST_CASES]
     rest = len(each.cases) - len(shown)
     if shown:
-        note = f"{rest} more cases are in the pack." if rest else ""
+        note = f"{many(rest, 'case')} more in the pack." if rest else ""
         yield Table("Cases behind it", CASES, [_case_line(case, named) for case in shown], note=note)
 
 
 def _case_line(case: Case, named: set[str]) -> list[Cell]:
-    said = [case.verdict or "", case.blame, *case.notes]
+    said = [case.verdict or "", case.blame and f"to blame: {case.blame}", *case.notes]
     told = cut("; ".join(filter(None, said)), MOST_TEXT) or NONE
     name = f"{case.question_id}{' (named by an edit)' if case.question_id in named else ''}: "
     answers = [cut(case.prediction or "no answer", 80), cut(case.answer, 80)]

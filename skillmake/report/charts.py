@@ -16,8 +16,11 @@ INK, SOFT, GRID = "var(--ink)", "var(--soft)", "var(--line)"
 BLUE, ORANGE, GREEN = "var(--blue)", "var(--orange)", "var(--green)"
 # One of those that vl-convert brings along, so that every machine measures texts alike
 FONT = "Liberation Sans"
+SIZE = 14
+SMALLEST = 0.7  # of its size: what is wider than a phone then scrolls
 CONFIG = {
     "background": None,
+    "padding": 8,
     "font": FONT,
     "aria": False,
     "view": {"stroke": None},
@@ -28,14 +31,16 @@ CONFIG = {
         "domainColor": GRID,
         "tickColor": GRID,
         "gridColor": GRID,
-        "labelFontSize": 12,
-        "titleFontSize": 12,
-        "labelLimit": 240,
+        "labelFontSize": SIZE,
+        "titleFontSize": SIZE,
+        "labelLimit": 180,
+        "labelFlush": False,
     },
-    "legend": {"labelColor": INK, "title": None, "labelFontSize": 12, "orient": "top"},
-    "text": {"color": INK, "fontSize": 12},
+    "legend": {"labelColor": INK, "title": None, "labelFontSize": SIZE, "orient": "top"},
+    "text": {"color": INK, "fontSize": SIZE},
 }
-MOST_TICKS = 12
+MOST_TICKS = 8
+EVIDENCE = 260  # width of its figure
 Values = Sequence[Mapping[str, Any]]
 
 
@@ -56,7 +61,9 @@ def _drawn(spec: str) -> Markup:
 
 
 def _head(found: re.Match[str]) -> str:
-    return f'<svg viewBox="{found[2]}" style="max-width:{found[1]}px" aria-hidden="true" focusable="false">'
+    wide = int(found[1])
+    style = f"max-width:{wide}px;min-width:{SMALLEST * wide:.0f}px"
+    return f'<svg viewBox="{found[2]}" style="{style}" aria-hidden="true" focusable="false">'
 
 
 def validation_chart(values: Values) -> Markup:
@@ -79,8 +86,8 @@ def validation_chart(values: Values) -> Markup:
     last = max(value["epoch"] for value in values)
     return draw(
         {
-            "width": 640,
-            "height": 220,
+            "width": 390,
+            "height": 200,
             "data": {"values": list(values)},
             "encoding": {
                 "x": quantity("epoch", axis=_whole(last)),
@@ -104,7 +111,7 @@ def _whole(last: int) -> dict[str, Any]:
 def gain_chart(values: Values) -> Markup:
     """`name`, `gain`, `low`, `high`, in the order given."""
     y = {"field": "name", "type": "nominal", "sort": None, "title": None, "axis": {"labelColor": INK}}
-    axis = {"tickCount": 6, "format": "+.1f"}
+    axis = {"tickCount": 4, "format": "+.1f"}
     x = {"field": "low", "type": "quantitative", "title": "gain, with its 95 % interval", "axis": axis}
     point = {"field": "gain", "type": "quantitative"}
     zero = {"mark": {"type": "rule", "color": SOFT, "strokeDash": [4, 3]}, "encoding": {"x": {"datum": 0}}}
@@ -118,8 +125,8 @@ def gain_chart(values: Values) -> Markup:
     }
     return draw(
         {
-            "width": 520,
-            "height": {"step": 22},
+            "width": 290,
+            "height": {"step": 24},
             "data": {"values": list(values)},
             "layer": [zero, span, dot],
         }
@@ -154,7 +161,7 @@ def evidence_chart(path: Values, bars: Mapping[str, float]) -> Markup:
     line = {"mark": {"type": "line", "interpolate": "step-after", "color": INK, "strokeWidth": 1.5}}
     return draw(
         {
-            "width": 520,
+            "width": EVIDENCE,
             "height": 130,
             "data": {"values": list(path)},
             "encoding": {"x": x, "y": quantity("e", **y)},
@@ -168,14 +175,14 @@ def _bars(bars: Mapping[str, float]) -> list[dict[str, Any]]:
     values = [{"at": at, "name": f"{name} {at:g}"} for name, at in bars.items()]
     y = {"field": "at", "type": "quantitative"}
     rule = {"type": "rule", "color": GREEN, "strokeDash": [5, 4]}
-    text = {"type": "text", "align": "left", "dx": 6, "fontSize": 11, "color": GREEN}
+    text = {"type": "text", "align": "left", "dx": 6, "color": GREEN}
     data = {"values": values}
     return [
         {"data": data, "mark": rule, "encoding": {"x": None, "y": y}},
         {
             "data": data,
             "mark": text,
-            "encoding": {"x": {"value": 520}, "y": y, "text": {"field": "name"}},
+            "encoding": {"x": {"value": EVIDENCE}, "y": y, "text": {"field": "name"}},
         },
     ]
 

@@ -21,7 +21,8 @@ def cost(source: Source) -> Section:
     """Tables by stage, and questions by what they take."""
     words = (
         "Counted from the artefacts: what the run takes from an empty cache, at the prices of `models.*`. "
-        "A call counts in the first of these rows that asks for it; a repeat is a cache hit."
+        "A call counts in the first of these rows that asks for it; a repeat, which costs nothing, is a "
+        "cache hit."
     )
     return Section("cost", "Cost", [words, _by_stage(source), _dearest(source), *_of_logs(source)])
 

@@ -23,14 +23,16 @@ def failures(source: Source) -> Section:
 
 
 def _tables(source: Source) -> Iterator[Table]:
-    yield Table("Diagnosed units by task type", TYPES, list(_type_rows(source)), frozenset(TYPES[1:]))
+    note = "Units and wrong are units; the rest are questions, of which a wrong pair can have two."
+    rows = list(_type_rows(source))
+    yield Table("Diagnosed units by task type", TYPES, rows, frozenset(TYPES[1:]), note)
     blamed = Counter((case.blame or NONE, case.verdict) for case in _wrong_cases(source))
     if blamed.keys() - {(NONE, None)}:
-        rows = [
+        told = [
             [text, *(count(blamed[text, verdict]) for verdict in ("defect", "lapse", None))]
             for text in sorted({text for text, _ in blamed})
         ]
-        yield Table("Wrong answers by the text to blame", BLAMED, rows, frozenset(BLAMED[1:]))
+        yield Table("Wrong answers by the text to blame", BLAMED, told, frozenset(BLAMED[1:]))
     taken = Counter[tuple[str, str, str]]()
     for step in source.record.steps:
         for task_type, pack in step.diagnosis.skill.items():

@@ -15,7 +15,7 @@ from skillmake.report.source import Source
 
 STAGES = ("Prepare, once", "Plan, each epoch", "Step", "End of an epoch", "Deliver, once")
 PREPARE, PLAN, STEP, END, DELIVER = range(5)
-WIDE, MARGIN, HIGH, GAP, LANE, HEAD, FOOT, LETTER = 960, 24, 26, 26, 34, 28, 18, 7.0
+WIDE, MARGIN, HIGH, GAP, LANE, HEAD, FOOT, LETTER = 960, 24, 26, 26, 34, 28, 18, 8.2
 COLUMNS = ("rule", "stage", "artefacts", "made from", "of the step or epoch before")
 
 

@@ -15,6 +15,7 @@ from skillmake.report.parts import (
     Table,
     count,
     listed,
+    many,
     share,
     signed,
 )
@@ -33,7 +34,7 @@ def _parts(source: Source) -> Iterator[object]:
     if metrics is None:
         steps, epochs = len(source.record.steps), len(source.record.ends)
         yield (
-            f"The run is not finished: {steps} steps and {epochs} epochs are done. "
+            f"The run is not finished: {many(steps, 'step')} and {many(epochs, 'epoch')} done. "
             "The sealed test comes at its end."
         )
     else:
@@ -58,7 +59,7 @@ def _facts(source: Source, metrics: Mapping[str, Any]) -> Iterator[tuple[str, st
             "as the known-truth world has it",
         )
     best = f"{share(validation['seed'])} to {share(validation['best'])}"
-    yield "Full validation", best, f"best of epoch {validation['best_epoch']}"
+    yield "Full validation", best, f"the best version, of {_when(validation['best_epoch'])}"
     accepted = f"{edits['accepted']} confirmed, {edits['provisional']} on probation"
     yield "Candidates", f"{count(edits['tried'])} gated", accepted
     bound = metrics["gate"]["expected_false"]["confirmed"]
@@ -68,6 +69,10 @@ def _facts(source: Source, metrics: Mapping[str, Any]) -> Iterator[tuple[str, st
     total = sum(calls[role] for role in ("student", "teacher", "judge"))
     yield "Calls", count(total), f"{roles}; {count(tokens['prompt'] + tokens['completion'])} tokens"
     yield "Money", list_price(source), paid_words(source)
+
+
+def _when(epoch: int) -> str:
+    return f"epoch {epoch}" if epoch else "the seed"
 
 
 def _test(test: Mapping[str, Any]) -> Iterator[object]:
@@ -104,5 +109,5 @@ def _delivered(source: Source) -> Iterator[object]:
         for path in sorted({*before, *after})
         if before.get(path) != after.get(path)
     ]
-    title = f"What training has changed: {len(diffs)} texts of the best version against the seed"
+    title = f"What training has changed: {many(len(diffs), 'text')} of the best version against the seed"
     yield Fold(title, diffs or ["The best version is the seed."])

@@ -9,6 +9,7 @@ from markupsafe import Markup, escape
 # A cell is a text, or markup that is safe already; its class says how it is shown.
 Cell = str | Markup
 NONE = "–"
+SHORT = 28  # characters of a cell that is not broken into lines
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,11 @@ class Table:
     @property
     def right(self) -> list[bool]:
         return [column in self.numeric for column in self.columns]
+
+    def shape(self, place: int, cell: Cell) -> str:
+        """The class of a cell: a number, one line, or a text of several."""
+        size = len(Markup(cell).striptags())
+        return "n" if self.right[place] else "line" if size <= SHORT else "long"
 
 
 @dataclass(frozen=True)
@@ -121,6 +127,10 @@ def cut(text: str, most: int) -> str:
     """The text in one line, and an ellipsis where it was longer."""
     flat = " ".join(text.split())
     return flat if len(flat) <= most else f"{flat[: most - 1]}…"
+
+
+def many(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def listed(words: Iterable[str]) -> str:

@@ -15,13 +15,14 @@ from skillmake.report.parts import (
     count,
     evidence,
     listed,
+    many,
     marked,
     share,
 )
 from skillmake.report.source import Source
 from skillmake.tables.record import EndRecord
 
-PROBATIONS = ("skill", "task type", "opened", "settled", "improved", "regressed", "e", "e of harm", "outcome")
+PROBATIONS = ("skill", "task type", "opened", "checked", "improved", "regressed", "e", "e of harm", "outcome")
 MOMENTUM = ("skill", "epoch", "outcome", "why", "samples", "improved", "regressed")
 CHECKS = ("task type", "W", "L", "units", "e of harm", "rejects at", "outcome")
 PROMPTS = ("epoch", "R", "R2", "outcome", "changed", "why")
@@ -40,7 +41,8 @@ def probations(source: Source) -> Section:
     """Accepts that a full validation had still to confirm."""
     words = (
         "A candidate whose evidence did not suffice to confirm it is accepted on probation. The next full "
-        "validation confirms it, leaves it open or restores the file."
+        "validation confirms it, leaves it open or restores the file. While it is open, what else is "
+        "accepted in that file belongs to it."
     )
     rows = list(_probation_rows(source))
     found = Table("Probations", PROBATIONS, rows, frozenset(PROBATIONS[4:8])) if rows else "There was none."
@@ -74,7 +76,7 @@ def slow_updates(source: Source) -> Section:
     lines = [row for end in source.record.ends for row in _momentum_rows(end)]
     parts.append(Table("Momentum", MOMENTUM, lines, frozenset(MOMENTUM[4:])) if lines else "No momentum.")
     parts += [
-        Fold(f"Epoch {end.epoch}: guidance for {len(folds)} skills", folds)
+        Fold(f"Epoch {end.epoch}: guidance for {many(len(folds), 'skill')}", folds)
         for end in source.record.ends
         if (folds := list(_guidance(end)))
     ]

@@ -20,6 +20,7 @@ from skillmake.tables.columns import Row
 from skillmake.tables.epochs import DualMetricRow, EpochRow
 from skillmake.tables.gates import GateEvidenceRow, StepReportRow
 from skillmake.tables.record import RunRecord, read_record
+from skillmake.workspace import STRUCTURE
 
 RowModel = TypeVar("RowModel", bound=Row)
 
@@ -167,6 +168,6 @@ def _tables(record: RunRecord, by_place: Mapping[str, Path]) -> Tables:
 
 def _stamps(run: str, values: Mapping[str, Any]) -> Iterator[Stamp]:
     for place, value in sorted(values.items()):
-        if isinstance(value, dict) and "made_by" in value:
+        if isinstance(value, dict) and "made_by" in value and place != STRUCTURE:
             named = (_place(run, PurePath(name)) for name in value["derived_from"])
             yield Stamp(place, value["made_by"].get("rule", ""), tuple(name for name in named if name))

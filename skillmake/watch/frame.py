@@ -16,23 +16,24 @@ BAR, FULL, EMPTY = 24, "━", "─"
 METER = 10
 MOST_JOBS = 8
 MOST_EPOCHS = 6
+# Words are bold, red or magenta: green and cyan cannot be read on the light ground of many terminals
 STATUS = {
-    "training": "bold cyan",
-    "finished": "bold green",
+    "training": "bold",
+    "finished": "bold",
     "failed": "bold red",
     "stopped": "bold red",
     "silent": "bold magenta",
     "not started": "bold",
 }
 GATES = {
-    "accepted": "bold green",
-    "on probation": "green",
-    "climbs": "bold cyan",
-    "evolves": "cyan",
+    "accepted": "bold",
+    "on probation": "bold",
+    "climbs": "bold",
     "failed": "bold red",
     "lost": "bold red",
     "inconclusive": "magenta",
 }
+METERS = {"accepted": "green", "on probation": "green", "climbs": "cyan"}
 
 
 def frame(snap: Snapshot, width: int, *, is_plain: bool = False) -> RenderableType:
@@ -41,11 +42,11 @@ def frame(snap: Snapshot, width: int, *, is_plain: bool = False) -> RenderableTy
     parts: list[RenderableType] = [_head(snap)]
     if snap.status != "not started":
         parts += [
-            _progress(snap, wide=wide, bars=bars),
+            _progress(snap, width, bars=bars),
             _accuracy(snap),
             *_gates(snap, wide=wide, bars=bars),
         ]
-        parts += [*_jobs(snap), *_broken(snap), _spending(snap, wide=wide)]
+        parts += [*_jobs(snap), *_broken(snap), _spending(snap, width)]
     return Group(*parts)
 
 
@@ -66,7 +67,7 @@ def _head(snap: Snapshot) -> Text:
     return line
 
 
-def _progress(snap: Snapshot, *, wide: bool, bars: bool) -> Text:
+def _progress(snap: Snapshot, width: int, *, bars: bool) -> Text:
     parts = []
     if snap.status != "finished":
         parts.append(Text(_stage(snap), "bold"))
@@ -80,7 +81,8 @@ def _progress(snap: Snapshot, *, wide: bool, bars: bool) -> Text:
     if snap.left is not None:
         least = "at least" if snap.left.is_least else "about"
         parts.append(Text(f"{least} {clock(snap.left.seconds)} left", "bold"))
-    return Text("  " if wide else "\n").join(parts)
+    line = Text("  ").join(parts)
+    return line if line.cell_len <= width else Text("\n").join(parts)
 
 
 def _stage(snap: Snapshot) -> str:
@@ -158,7 +160,7 @@ def _meter(row: GateRow) -> Text:
         return Text()
     share = log(max(row.e, 1.0)) / log(row.confirm_at) if row.confirm_at > 1 else 1.0
     filled = round(METER * min(share, 1.0))
-    return Text(FULL * filled, GATES.get(row.state, "")).append(EMPTY * (METER - filled), "dim")
+    return Text(FULL * filled, METERS.get(row.state, "")).append(EMPTY * (METER - filled), "dim")
 
 
 def _jobs(snap: Snapshot) -> Iterator[RenderableType]:
@@ -194,7 +196,7 @@ def _broken(snap: Snapshot) -> Iterator[RenderableType]:
         yield Text(f"{word}: {job.name}", "bold red").append(f"  {job.error}" if job.error else "", "default")
 
 
-def _spending(snap: Snapshot, *, wide: bool) -> RenderableType:
+def _spending(snap: Snapshot, width: int) -> RenderableType:
     calls = snap.calls
     all_of_them = calls.paid + calls.cached
     hits = f" ({calls.cached / all_of_them:.0%})" if all_of_them else ""
@@ -202,9 +204,11 @@ def _spending(snap: Snapshot, *, wide: bool) -> RenderableType:
     line.append(f"  {calls.paid:,} paid, {calls.cached:,} from the cache{hits}, {calls.rate:.1f}/s")
     if calls.errors:
         line.append(f"  {calls.errors:,} failed", "bold red")
-    line.append("\nspent")
-    line.append("  " if wide else "\n  ").append_text(Text(",  " if wide else "\n  ").join(_amounts(snap)))
-    return line
+    amounts = _amounts(snap)
+    spent = Text("spent  ").append_text(Text(",  ").join(amounts))
+    if spent.cell_len > width:
+        spent = Text("\n  ").join([Text("spent"), *amounts])
+    return line.append("\n").append_text(spent)
 
 
 def _amounts(snap: Snapshot) -> Sequence[Text]:

@@ -146,6 +146,13 @@ def test_what_is_wrong_is_named_with_the_way_out(
     assert len([each for each in lines.values() if each.level == "fail"]) == 1
 
 
+def test_a_key_that_may_be_missing_is_told_before_the_endpoint_is_reached(examine: Examine) -> None:
+    lines = examine(ServerConfig(), base_url="http://127.0.0.1:1/v1", key="")
+    assert lines["student: endpoint"].level == "fail"
+    assert lines["student: key"].level == "warn"
+    assert lines["student: key"].todo == "export A_KEY=… if it asks for one"
+
+
 def test_a_busy_endpoint_is_no_failure(examine: Examine) -> None:
     lines = examine(ServerConfig.model_validate({"api_key": KEY, "faults": [{"kind": "429", "rate": 1}]}))
     assert lines["student: answer"].level == "warn"

@@ -15,7 +15,7 @@ ELSEWHERE = {
     "snakemake --cores 8 --configfile configs/rehearsal.yaml": "test_model: every shipped configuration",
     "snakemake --cores 8 --configfile configs/banking77.yaml": "test_model: every shipped configuration",
     "skillmake import configs/import/banking77.yaml TRAIN.csv TEST.csv --out build/banking77.jsonl": (
-        "test_importer"
+        "test_importer_shipped"
     ),
     "skillmake import-tree CAPTIONS.json --questions ROWS.csv --twins TWINS.json --out build/nextqa_tree": (
         "test_import_tree"

@@ -35,12 +35,18 @@ CONTRAST = """(() => {
     return c[3] !== 0 ? c : e.parentElement ? behind(e.parentElement) : [255, 255, 255];
   };
   let worst = [99, ''];
-  for (const e of document.querySelectorAll('p,a,dt,dd,th,td,summary,span,ins,del,strong,h1,h2')) {
-    const [a, b] = [light(rgb(getComputedStyle(e).color)), light(behind(e))];
+  const selector = 'p,a,dt,dd,th,td,summary,span,ins,del,strong,h1,h2,pre,b,code,caption,figcaption,svg text';
+  for (const e of document.querySelectorAll(selector)) {
+    const style = getComputedStyle(e), svg = e.closest('svg');
+    const [a, b] = [light(rgb(svg ? style.fill : style.color)), light(behind(svg ? svg.parentElement : e))];
     const ratio = (Math.max(a, b) + .05) / (Math.min(a, b) + .05);
     if (ratio < worst[0]) worst = [ratio, e.outerHTML.slice(0, 80)];
   }
   return worst; })()"""
+
+# Figures that a phone shows a part of; the graph may be one
+HIDDEN = """[...document.querySelectorAll('section:not(#dag) .svg')]
+    .filter(s => s.scrollWidth > s.clientWidth).map(s => s.getAttribute('aria-label'))"""
 
 
 @dataclass(frozen=True)
@@ -144,6 +150,8 @@ def test_the_page_serves_keyboard_screen_reader_phone_dark_and_paper(folder: Pat
             assert worst >= 4.5, (scheme, where)
         await page.size(360, 800)
         assert await page.value("document.documentElement.scrollWidth") == 360
+        await page.value("document.querySelectorAll('details').forEach(d => d.open = true)")
+        assert await page.value(HIDDEN) == []
         await page.media("print", "dark")
         assert await page.value("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
 

@@ -1,10 +1,8 @@
 """Properties of the gate that hold for every ladder and every outcome (SPEC §6)."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache
-from itertools import product
 from math import comb
 
 import pytest
@@ -12,15 +10,14 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from skillmake.config.models import Gate
-from skillmake.evidence import e_value
-from skillmake.gate import Decision, Draw, run_gate
+from skillmake.gate import Decision, run_gate
 from skillmake.ladder import build_ladder
 from skillmake.units import Unit, make_units
-from tests.worlds import question, units
+from tests.gates import Case, drawn, number
+from tests.worlds import question
 
 quick = settings(max_examples=60, deadline=None)  # a slow machine is no failure
 SHARES = (0.0, 1.0, 0.0, 1.0, 0.5, None)  # of a unit's draws that are right; None after an error
-EVERYONE = units(24)
 CLOSE = 1e-6  # numbers are rounded to six digits
 
 
@@ -32,50 +29,6 @@ def exact_e(wins: int, losses: int) -> Fraction:
         power = wins + k + 1
         total += (-1) ** k * comb(losses, k) * 2 ** (losses - k) * Fraction(2**power - 1, power)
     return total
-
-
-@dataclass(frozen=True)
-class Case:
-    """Outcomes of both sides by unit, dealt to rungs of `config.rung` units; what is known beforehand."""
-
-    baseline: tuple[float | None, ...]
-    candidate: tuple[float | None, ...]
-    known: frozenset[int]
-    config: Gate
-
-    @property
-    def ladder(self) -> list[list[Unit]]:
-        n, rung = len(self.baseline), self.config.rung
-        return [EVERYONE[k : min(k + rung, n)] for k in range(0, n, rung)]
-
-    def climb(self, in_flight: int = 1) -> Decision:
-        known = {f"u{k:02d}": self.baseline[k] == 1 for k in self.known}
-        return run_gate(
-            self.ladder,
-            drawn(self.baseline),
-            drawn(self.candidate),
-            self.config,
-            known=known,
-            in_flight=in_flight,
-        )
-
-    def ends(self) -> set[int]:
-        """Units used at the end of each rung."""
-        n = len(self.baseline)
-        return {min(k + self.config.rung, n) for k in range(0, n, self.config.rung)}
-
-
-def drawn(outcomes: Sequence[float | None], asked: list[Unit] | None = None) -> Draw:
-    def draw(wanted: Sequence[Unit]) -> list[float | None]:
-        if asked is not None:
-            asked.extend(wanted)
-        return [outcomes[number(unit.unit_id)] for unit in wanted]
-
-    return draw
-
-
-def number(unit_id: str) -> int:
-    return int(unit_id[1:])
 
 
 def used(decision: Decision) -> set[int]:
@@ -267,50 +220,3 @@ def test_a_pair_is_never_split(pool: tuple[list[Unit], list[str], Gate], warm: b
         names = [q.question_id for unit in side for q in unit.questions]
         assert len(names) == len(set(names)) == sum(sizes[unit.unit_id] for unit in side)
     assert decision.numbers.n == len(decision.evidence) == len({row.unit_id for row in decision.evidence})
-
-
-def coins(depth: int) -> list[tuple[bool, ...]]:
-    return list(product((True, False), repeat=depth))
-
-
-def test_the_e_process_of_fair_coins_has_mean_one_at_every_depth() -> None:
-    """All 2^n ways up to depth 8; e of the library. A coin against the candidate has a mean below one."""
-    for depth in range(9):
-        ways = coins(depth)
-        values = [e_value(sum(way), depth - sum(way)) for way in ways]
-        assert sum(values) / len(ways) == pytest.approx(1)
-        for chance in (0.2, 0.4):
-            weights = [chance ** sum(way) * (1 - chance) ** (depth - sum(way)) for way in ways]
-            mean = sum(w * e for w, e in zip(weights, values, strict=True))
-            assert mean < 1 if depth else mean == 1
-
-
-@pytest.mark.parametrize("bound", [1.5, 2.0, 4.0, 20.0])
-def test_fair_coins_ever_reach_the_bound_at_most_once_in_bound_times(bound: float) -> None:
-    reached = sum(any(e_value(sum(way[:n]), n - sum(way[:n])) >= bound for n in range(9)) for way in coins(8))
-    assert reached / 2**8 <= 1 / bound
-
-
-@pytest.mark.parametrize("rung", [1, 2, 3, 8])
-@pytest.mark.parametrize(("e_confirm", "e_provisional"), [(20.0, 2.0), (4.0, 1.5), (2.0, 2.0)])
-def test_the_gate_accepts_fair_coins_within_its_bounds(
-    rung: int, e_confirm: float, e_provisional: float
-) -> None:
-    """All 2^8 ladders of eight units that are won or lost by a fair coin, with the least other demands."""
-    config = Gate(
-        rung=rung,
-        e_confirm=e_confirm,
-        e_provisional=e_provisional,
-        min_discordant=1,
-        w_net_min=0,
-        n_max=8,
-        futility=0,
-    )
-    side: Callable[[bool], float] = lambda won: 1.0 if won else 0.0
-    actions = [
-        Case(tuple(side(not w) for w in way), tuple(map(side, way)), frozenset(), config).climb().action
-        for way in coins(8)
-    ]
-    assert actions.count("accept") / 2**8 <= 1 / e_confirm
-    accepted = actions.count("accept") + actions.count("accept_provisional")
-    assert 0 < accepted / 2**8 <= 1 / e_provisional

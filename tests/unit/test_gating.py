@@ -1,126 +1,35 @@
 """A candidate at the gate with real rollouts: lookups by content, pairs, replicates (SPEC §6)."""
 
-import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import count
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
-from skillmake.agent.loop import Agent
-from skillmake.candidate import Candidate
-from skillmake.config.endpoints import ModelConfig
-from skillmake.config.models import Agent as AgentConfig
 from skillmake.config.models import Gate
 from skillmake.gating import gate_candidate
 from skillmake.ladder import build_ladder
-from skillmake.llm.cache import CallCache
-from skillmake.llm.client import Client
-from skillmake.llm.cost import Caps, Meter
-from skillmake.llm.types import CallFailure, ChatRequest, ChatResponse, Provider
 from skillmake.questions import Question
 from skillmake.rehearsal.config import WorldConfig
 from skillmake.rehearsal.provider import RehearsalProvider
 from skillmake.rehearsal.world import World
 from skillmake.settle import GateResult, carry
-from skillmake.state import Best, State, observe
 from skillmake.texts import Texts, Version
 from skillmake.units import Unit, make_units
+from tests.gating import (
+    GATE,
+    HEAD,
+    SEED,
+    Hire,
+    Student,
+    gated,
+    known_under,
+    names,
+    sides,
+    state,
+    texts,
+    tried,
+)
 from tests.worlds import question, units
-
-PATH = "alpha/SKILL.md"
-HEAD = "---\nname: alpha\ndescription: What it knows.\n---\n\n"
-GATE = Gate(n_max=20, rung=10, e_confirm=20, e_provisional=2, min_discordant=3, guard_err=0.1, futility=0)
-SEED = (1, 0, "alpha")
-
-
-class Student:
-    """Answers yes to the questions that its skill names: `u01`, or `u01#2` for the draw 2 only.
-
-    A draw that the skill names as `!u01#2` fails for good.
-    """
-
-    def __init__(self) -> None:
-        self.asked: list[tuple[str, str, int]] = []  # skill, question, draw
-
-    @property
-    def identity(self) -> dict[str, Any]:
-        return {"provider": "student of test_gating"}
-
-    async def complete(self, request: ChatRequest) -> ChatResponse:
-        skill, asked = (str(request.messages[place]["content"]) for place in (0, -1))
-        name = re.findall(r"Is (\S+) so\?", asked)[0]
-        self.asked.append((skill, name, request.replicate))
-        known, draw = set(skill.split()), f"{name}#{request.replicate}"
-        if f"!{draw}" in known:
-            raise CallFailure("HTTP 400")
-        return ChatResponse("yes" if {name, draw} & known else "no")
-
-    async def close(self) -> None:
-        return None
-
-
-Hire = Callable[..., Agent]
-
-
-@pytest.fixture
-def hire(tmp_path: Path) -> Iterator[Hire]:
-    """Makes an agent of a provider. Each has a cache of its own, so that only a lookup saves a call."""
-    clients, number = [], count()
-
-    def make(provider: Provider, *, slots: int = 1, temperature: float = 0.0) -> Agent:
-        place = tmp_path / str(next(number))
-        client = Client(
-            provider, "student", CallCache(place), Meter(place, Caps(), "t"), slots=slots, retries=0
-        )
-        clients.append(client)
-        model = ModelConfig(provider="rehearsal", model="m", temperature=temperature)
-        return Agent(client, model, AgentConfig())
-
-    yield make
-    for client in clients:
-        client.close()
-
-
-def texts(known: str, prompt: str = "Answer.") -> Texts:
-    return Texts(
-        skills=Version.of({PATH: HEAD + known + "\n"}, None, "seed"),
-        prompts=Version.of({"system.md": prompt}, None, "seed"),
-    )
-
-
-def tried(known: str, **more: object) -> Candidate:
-    value = {"task_type": "alpha", "path": PATH, "status": "proposed", "parent": "p", "budget": 4}
-    return Candidate.model_validate({**value, "text": f"{HEAD}{known}\n", **more})
-
-
-def state(**more: object) -> State:
-    best = Best(skills="s", prompts="p", accuracy=0.5, epoch=0)
-    return State.model_validate(
-        {"epoch": 0, "step": 0, "total_steps": 1, "correctness": {}, "best": best, **more}
-    )
-
-
-def known_under(agent: Agent, of: Texts, pool: Sequence[Unit]) -> State:
-    """The state after all of `pool` was answered with these texts."""
-    questions: list[Question] = [q for unit in pool for q in unit.questions]
-    return state(correctness=observe({}, agent.run(questions, of)))
-
-
-def names(*numbers: int) -> str:
-    return " ".join(f"u{k:02d}" for k in numbers)
-
-
-def gated(
-    agent: Agent, old: str, new: str, pool: Sequence[Unit], before: State | None = None, config: Gate = GATE
-) -> GateResult:
-    return gate_candidate(tried(new), texts(old), before or state(), pool, agent, config, SEED)
-
-
-def sides(student: Student) -> tuple[int, int]:
-    """Calls with the old skill, which knows `old`, and with the candidate, which knows `new`."""
-    return tuple(sum(mark in skill for skill, _, _ in student.asked) for mark in ("old", "new"))  # type: ignore[return-value]
 
 
 def test_a_skipped_candidate_passes_through_without_a_call(hire: Hire) -> None:
@@ -151,43 +60,6 @@ def test_how_far_the_climb_is_can_be_heard_and_changes_nothing(hire: Hire) -> No
     assert (heard[-1]["rung"], heard[-1]["rungs"], heard[-1]["most"]) == (2, 2, 20)
     assert (heard[-1]["confirm_at"], heard[-1]["provisional_at"]) == (20.0, 2.0)
     assert [told["n"] for told in heard] == sorted({told["n"] for told in heard})
-
-
-def test_what_is_known_under_the_same_text_is_not_asked_again(hire: Hire) -> None:
-    old, pool = f"old {names(5, 6, 7)}", units(10)
-    before = known_under(hire(Student()), texts(old), pool)
-    student = Student()
-    result = gated(hire(student), old, f"new {names(*range(10))}", pool, before)
-    assert sides(student) == (0, 10)
-    assert all(row.looked_up for row in result.baseline_rows)
-    assert {row.question_id: row.right for row in result.baseline_rows} == {
-        f"u{k:02d}": k in (5, 6, 7) for k in range(10)
-    }
-    assert not any(row.looked_up for row in result.candidate_rows)
-    asked_anew = gated(hire(Student()), old, f"new {names(*range(10))}", pool)
-    assert result.decision == asked_anew.decision
-
-
-@pytest.mark.parametrize("other", [texts("old u01"), texts("old", prompt="Answer well.")])
-def test_an_outcome_under_another_skill_or_prompt_is_never_used(hire: Hire, other: Texts) -> None:
-    """What is known says that u01 was right; with the current texts it is wrong and must be asked."""
-    pool = units(10)
-    before = known_under(hire(Student()), other, pool)
-    student = Student()
-    result = gated(hire(student), "old", f"new {names(*range(10))}", pool, before)
-    assert sides(student) == (10, 10)
-    assert not any(row.looked_up or row.right for row in result.baseline_rows)
-
-
-def test_known_outcomes_of_later_rungs_save_calls(hire: Hire) -> None:
-    """All 20 are known to be right, so no win is possible: one candidate call shows that, none tells it."""
-    old, pool = f"old {names(*range(20))}", units(20)
-    before = known_under(hire(Student()), texts(old), pool)
-    student = Student()
-    result = gated(hire(student), old, f"new {names(*range(20))}", pool, before)
-    assert result.decision is not None
-    assert result.decision.stop_reason == "futile"
-    assert sides(student) == (0, 1)
 
 
 def twins(n: int) -> list[Unit]:

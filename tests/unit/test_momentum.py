@@ -11,7 +11,7 @@ from skillmake.agent.loop import Agent
 from skillmake.benchmark import Benchmark, Split
 from skillmake.config.endpoints import ModelConfig
 from skillmake.config.models import Agent as AgentConfig
-from skillmake.config.models import Gate, Slow
+from skillmake.config.models import Slow
 from skillmake.epoch_end import fold_momentum
 from skillmake.guards import LeakGuard
 from skillmake.llm.cache import CallCache
@@ -22,22 +22,17 @@ from skillmake.momentum import (
     Comparison,
     Guidance,
     MomentumReport,
-    changed_files,
-    sample_units,
     with_guidance,
     write_guidance,
 )
 from skillmake.momentum_run import MomentumGate, run_momentum
-from skillmake.noninferiority import check_harm
 from skillmake.pools import Pools
 from skillmake.texts import Texts, Version
-from skillmake.units import make_units
+from tests.momenta import ALL, GATE, NOW, START, skill
 from tests.unit.test_slow import ALPHA, BETA, TEXTS, state
-from tests.worlds import question, units
+from tests.worlds import question
 
 DEFAULT = "default-strategy/SKILL.md"
-HEAD = "---\nname: alpha\ndescription: Sorts.\n---\n\n"
-GATE = Gate(n_max=8, rung=4, e_confirm=20, e_provisional=2, use_diagnosis=False, guard_err=0.1)
 
 
 def slow(margin: float) -> Slow:
@@ -78,16 +73,6 @@ def agent(tmp_path: Path) -> Iterator[Agent]:
     client = Client(Student(), "student", CallCache(tmp_path), meter)
     yield Agent(client, ModelConfig(provider="rehearsal"), AgentConfig())
     client.close()
-
-
-def skill(*words: str) -> str:
-    return HEAD + "\n".join(words) + "\n"
-
-
-ALL = tuple(f"k{k:02d}" for k in range(8))
-SEED = Version.of({ALPHA: skill("k00"), BETA: skill("k01")}, None, "seed")
-START = Texts(skills=SEED, prompts=TEXTS.prompts)
-NOW = START.with_skill(ALPHA, skill(*ALL), "step 1")
 
 
 def benchmark(diagnosis: int = 3, types: Sequence[str] = ("alpha", "beta")) -> Benchmark:
@@ -257,55 +242,3 @@ def test_guidance_replaces_that_of_the_epoch_before(agent: Agent) -> None:
     assert "Be brief." not in second.skills.files[ALPHA]
     (same,) = run(agent, coach, second, gated=False).files
     assert (same.status, same.reason) == ("skipped", "the guidance leaves the text as it was")
-
-
-def test_samples_are_whole_units_up_to_the_number_of_questions() -> None:
-    """Seven questions in four units: with at most 3 of them, never one half of a pair."""
-    pairs = make_units([question(f"{pair}{m}", unit_id=pair) for pair in "wxy" for m in "12"])
-    pool = [*pairs, *units(1), *units(5, "beta", "b")]
-    seen = set()
-    for epoch in range(20):
-        chosen = sample_units(pool, ("alpha",), 3, (1, epoch))
-        assert sample_units(reversed(pool), ("alpha",), 3, (1, epoch)) == chosen
-        assert sum(len(unit.questions) for unit in chosen) == 3
-        seen.add(tuple(sorted(unit.unit_id for unit in chosen)))
-    assert seen == {("u00", "w"), ("u00", "x"), ("u00", "y")}
-
-
-def test_a_file_that_went_back_to_the_epoch_start_text_has_not_changed() -> None:
-    back = NOW.with_skill(ALPHA, START.skills.files[ALPHA], "rollback")
-    assert changed_files(START, NOW, ("beta", "alpha")) == {ALPHA: ("alpha",)}
-    assert changed_files(START, back, ("beta", "alpha")) == {}
-
-
-def test_the_harm_check_reads_evidence_at_rung_ends_only() -> None:
-    """Inside the first rung two losses come first, e(2,0) = 7/3 ≥ 2, but at its end there are two wins."""
-    outcomes = {"u00": (1.0, 0.0), "u01": (1.0, 0.0), "u02": (0.0, 1.0), "u03": (0.0, 1.0)}
-    rung = units(4)
-    found = check_harm(
-        [rung],
-        lambda of: [outcomes[unit.unit_id][0] for unit in of],
-        lambda of: [outcomes[unit.unit_id][1] for unit in of],
-        GATE,
-        harm_at=2,
-        margin=0,
-    )
-    assert (found.accepted, found.reason) == (True, "not_worse")
-    assert (found.numbers.wins, found.numbers.losses) == (2, 2)
-    split = check_harm(
-        [rung[:2], rung[2:]],
-        lambda of: [outcomes[unit.unit_id][0] for unit in of],
-        lambda of: [outcomes[unit.unit_id][1] for unit in of],
-        GATE,
-        harm_at=2,
-        margin=0,
-    )
-    assert (split.accepted, split.reason, len(split.evidence)) == (False, "harmful", 2)
-
-
-def test_too_many_errors_speak_for_nothing() -> None:
-    """One error in four is more than a tenth; it is neither a win nor a loss."""
-    sides = (lambda of: [1.0] * len(of)), (lambda _: [None, 1.0, 1.0, 1.0])
-    found = check_harm([units(4)], *sides, GATE, harm_at=2, margin=0)
-    assert (found.accepted, found.reason) == (False, "errors")
-    assert (found.numbers.errors, found.numbers.n, found.numbers.losses) == (1, 3, 0)

@@ -212,7 +212,4 @@ def test_the_command_writes_the_page_of_an_unfinished_run(
     monkeypatch.chdir(folder.parents[1])
     done = CliRunner().invoke(app, ["report", "hand"])
     assert done.output.startswith("build/report/hand.html: ")
-    assert (
-        "The run is not finished: 1 steps and 1 epochs are done."
-        in Path("build/report/hand.html").read_text()
-    )
+    assert "The run is not finished: 1 step and 1 epoch done." in Path("build/report/hand.html").read_text()

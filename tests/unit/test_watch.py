@@ -4,71 +4,19 @@ import json
 import os
 import re
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
-from rich.console import Console
 
-from skillmake.artifacts import canonical, write_text
-from skillmake.config.load import parse_config
+from skillmake.artifacts import write_text
 from skillmake.gate import GateNumbers
-from skillmake.pulse import Pulse, begin_session, end_session
-from skillmake.watch import live
-from skillmake.watch.frame import frame
-from skillmake.watch.place import Milestone, Place, clock, place_of, time_left
-from skillmake.watch.snapshot import Snapshot, Watcher
-from tests.commands import fails, run
-from tests.small_run import SmallRun
+from skillmake.pulse import begin_session, end_session
+from skillmake.watch.place import Milestone, Place, clock, time_left
+from skillmake.watch.snapshot import Watcher
+from tests.watching import CONFIG, job, look, shown
 
-CONFIG = parse_config({"train": {"epochs": 2}, "limits": {"max_calls": 1000, "max_cost": 2.0}})
 NO_PROCESS = 2**22 - 1  # more than any process of a test machine has
-Look = Callable[[], Snapshot]
-
-
-@pytest.fixture
-def run_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A run of three steps up to the end of its first epoch, with what SmallRun does not write of it."""
-    monkeypatch.chdir(tmp_path)
-    folder = SmallRun(tmp_path).folder
-    batch = {"units": [], "types": ["alpha", "beta"], "edit_budget": 2}
-    write_text(folder / "e01/plan.json", canonical({"epoch": 1, "stop": "", "batches": [batch] * 3}))
-    for step in range(1, 4):
-        rows = [{"right": True}, {"right": False}, {"right": None}, {"right": True}]
-        write_text(folder / f"e01/s00{step}/rollout.json", canonical({"rows": rows}))
-    write_text(folder / "e01/end/scores.json", canonical({"overall": {"hard": 0.5}}))
-    order = ["data/baseline.json", "init/state.json", "init/best.json", "e01/plan.json"]
-    for step in range(1, 4):
-        order += [f"e01/s00{step}/rollout.json", *(f"e01/s00{step}/gate/{t}.json" for t in ("alpha", "beta"))]
-        order += [f"e01/s00{step}/state.json"]
-    ends = ("validation", "scores", "best", "momentum", "state")
-    order += [f"e01/end/{name}.json" for name in ends]
-    begin = time.time() - 1000
-    for place, name in enumerate(order):
-        if (folder / name).exists():
-            os.utime(folder / name, (begin + 10 * place, begin + 10 * place))
-    return folder
-
-
-def look(run_dir: Path) -> Snapshot:
-    return Watcher(run_dir).look(time.time())
-
-
-def shown(snap: Snapshot, width: int = 110) -> str:
-    out = StringIO()
-    Console(file=out, width=width, color_system=None).print(frame(snap, width, is_plain=True))
-    return out.getvalue()
-
-
-@contextmanager
-def job(run_dir: Path, rule: str, **wildcards: str) -> Iterator[Pulse]:
-    name = ".".join([rule, *wildcards.values()])
-    with Pulse(run_dir / "log", name, rule, wildcards) as life:
-        life._last = 0.0
-        yield life
 
 
 def rewrite(path: Path, **values: object) -> None:
@@ -150,69 +98,6 @@ def test_a_failed_job_shows_its_error_until_the_next_session(run_dir: Path) -> N
     assert "failed: gate.02.001.alpha  the key is wrong\n" in shown(look(run_dir))
     begin_session(run_dir, CONFIG)
     assert "failed" not in shown(look(run_dir))
-
-
-# --- where it is ------------------------------------------------------------------------
-def test_the_end_of_an_epoch_is_shown_with_its_accuracy(run_dir: Path) -> None:
-    begin_session(run_dir, CONFIG)
-    with job(run_dir, "epoch_end", e="01"):
-        snap = look(run_dir)
-    assert (snap.seed, dict(snap.validations), snap.best) == (0.375, {1: 0.5}, (0.5, 1))
-    text = shown(snap)
-    assert "epoch 1 of 2  slow update  3 of 6 steps\n" in text
-    assert "validation  seed 0.375  epoch 1 0.500  best 0.500 (epoch 1)\n" in text
-
-
-def test_the_steps_of_the_run_follow_from_the_plans_of_its_epochs(run_dir: Path) -> None:
-    """An epoch has the steps that its plan says; those to come are taken to be as long as the last one."""
-    begin_session(run_dir, CONFIG)
-    batch = {"units": [], "types": ["alpha"], "edit_budget": 2}
-    write_text(run_dir / "e02/plan.json", canonical({"epoch": 2, "stop": "", "batches": [batch] * 2}))
-    with job(run_dir, "rollout", e="02", s="001"):
-        snap = look(run_dir)
-    assert (snap.steps_done, snap.steps, snap.steps_of_epoch) == (3, 5, 2)
-
-
-def test_results_behind_the_place_are_those_of_an_earlier_session(run_dir: Path) -> None:
-    """Step 2 is made again: what epoch 1 ended with before counts no more, and its old gate neither."""
-    begin_session(run_dir, CONFIG)
-    with job(run_dir, "rollout", e="01", s="002"):
-        snap = look(run_dir)
-        assert (snap.place, snap.steps_done, dict(snap.validations)) == (Place(1, 2), 1, {})
-        assert snap.best == (0.375, 0)
-        assert snap.batch is None
-    write_text(run_dir / "e01/s002/rollout.json", canonical({"rows": [{"right": True}, {"right": False}]}))
-    with job(run_dir, "gate", e="01", s="002", t="beta"):
-        snap = look(run_dir)
-        assert snap.batch == (1, 2)
-        assert {row.type_slug: row.state for row in snap.gates} == {"alpha": "waits", "beta": "climbs"}
-    assert place_of([], [Milestone(Place(2, 1), "step", 1.0), Milestone(Place(1, 2), "step", 5.0)]) == (
-        Place(1, 2)
-    )
-
-
-@pytest.mark.parametrize(
-    ("rule", "wildcards", "stage"),
-    [
-        ("baseline", {}, "prepares"),
-        ("plan", {"e": "02"}, "epoch 2 of 2  plans"),
-        ("val_eval", {"e": "01"}, "epoch 1 of 2  slow update"),
-        ("settle", {"e": "01", "s": "003"}, "epoch 1 of 2  step 3 of 3"),
-        ("final_test", {}, "delivers"),
-    ],
-)
-def test_every_job_has_its_place(run_dir: Path, rule: str, wildcards: dict[str, str], stage: str) -> None:
-    begin_session(run_dir, CONFIG)
-    with job(run_dir, rule, **wildcards):
-        assert shown(look(run_dir)).splitlines()[1].startswith(stage)
-
-
-@pytest.mark.parametrize(("stop", "stage"), [("all 1 epochs are done", "deliver"), ("", "step")])
-def test_after_the_plan_that_stops_comes_the_delivery(run_dir: Path, stop: str, stage: str) -> None:
-    """Between two jobs only the artefacts say where the run is."""
-    begin_session(run_dir, CONFIG)
-    write_text(run_dir / "e02/plan.json", canonical({"epoch": 2, "stop": stop, "batches": []}))
-    assert look(run_dir).place.stage == stage
 
 
 # --- gates ------------------------------------------------------------------------------
@@ -315,77 +200,3 @@ def test_durations_are_said_as_people_do() -> None:
         "1 h 00 min",
         "25 h 00 min",
     ]
-
-
-# --- the command ------------------------------------------------------------------------
-def test_once_prints_plain_text_of_the_run_that_was_started_last(run_dir: Path) -> None:
-    begin_session(run_dir, CONFIG)
-    SmallRun(run_dir.parents[1], "other")
-    text = run("watch", "--once")
-    assert text.startswith("run small  training for ")
-    assert "\x1b" not in text
-    assert not set(text) & set("━─│")
-    assert run("watch", "other", "--once").startswith("run other  stopped")
-    assert run("watch", "runs/other", "--once").startswith("run other  stopped")
-    assert "not started" in run("watch", "new")  # no terminal here
-
-
-def test_without_any_session_it_is_the_run_of_the_parameters(run_dir: Path) -> None:
-    (run_dir.parents[1] / "params.yaml").write_text("run: small\n")
-    assert run("watch", "--once").startswith("run small  stopped")
-
-
-def test_a_path_that_is_no_run_is_refused(
-    run_dir: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert "e01: no folder of a run" in fails(monkeypatch, capsys, "watch", str(run_dir / "e01"))
-
-
-def test_a_picture_is_one_file_that_needs_nothing_else(run_dir: Path) -> None:
-    begin_session(run_dir, CONFIG)
-    with job(run_dir, "gate", e="01", s="001", t="alpha"):
-        run("watch", "--svg", "out/watch.svg", "--width", "80")
-    picture = Path("out/watch.svg").read_text()
-    assert re.findall(r"(?:https?:)?//[^\"' )]+", picture.replace("http://www.w3.org/2000/svg", "")) == []
-    dark = picture.index("prefers-color-scheme: dark")
-    assert picture.count(".watch-r1 {") == 2
-    assert picture.index(".watch-r1 {") < dark < picture.rindex(".watch-r1 {")
-    assert "small" in picture
-
-
-def test_watching_ends_with_the_training(run_dir: Path) -> None:
-    """It waits for the run, follows it, and leaves the last picture when the session has ended."""
-    out = StringIO()
-    seen: list[float] = []
-
-    def sleep(seconds: float) -> None:
-        seen.append(seconds)
-        if len(seen) == 2:
-            begin_session(run_dir, CONFIG)
-        if len(seen) == 4:
-            end_session(run_dir, "finished")
-
-    end_session(run_dir, "finished")
-    snap = live.watch(run_dir, Console(file=out, width=100), sleep)
-    assert (snap.status, len(seen)) == ("finished", 4)
-    assert min(seen) >= 1.0
-    assert out.getvalue().rstrip().splitlines()[0].startswith("run small")
-
-
-def test_ctrl_c_leaves_the_last_picture(run_dir: Path) -> None:
-    out = StringIO()
-
-    def sleep(_: float) -> None:
-        raise KeyboardInterrupt
-
-    assert live.watch(run_dir, Console(file=out, width=100), sleep).status == "stopped"
-    assert "run small" in out.getvalue()
-
-
-def test_what_has_not_changed_is_not_read_again(run_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    begin_session(run_dir, CONFIG)
-    watcher = Watcher(run_dir)
-    first = watcher.look(time.time())
-    monkeypatch.setattr(Path, "read_bytes", lambda _: pytest.fail("read again"))
-    again = watcher.look(time.time())
-    assert (again.validations, again.gates, again.seed) == (first.validations, first.gates, first.seed)
