@@ -156,5 +156,6 @@ def rules(output: str, reason: str) -> set[str]:
 def rules_in(table: str, section: str, key: str) -> set[str]:
     """Rules that the page names for a parameter, for a run with `evolve.teacher: llm`."""
     (part,) = (part for part in table.split("\n## ") if part.startswith(f"{section}\n"))
-    (row,) = (line for line in part.splitlines() if f"`{key}`" in line)
+    _, runs_again = part.split("| changed | kind | runs again |")
+    (row,) = (line for line in runs_again.splitlines() if f"`{key}`" in line)
     return set(re.findall(r"`(\w+)`(?! \((?!llm))", row.split("|")[3]))
