@@ -30,13 +30,17 @@ class Sample(Artifact):
 
 
 class Comparison(Artifact):
-    """What a teacher gets: a skill as it is now, its momentum block, and its samples."""
+    """A skill as it is now, its momentum block, and its samples; a teacher gets those without an error."""
 
     path: str
     task_types: tuple[str, ...]
     skill: str
     guidance: str
     samples: tuple[Sample, ...]
+
+    @property
+    def usable(self) -> "Comparison":
+        return self.model_copy(update={"samples": tuple(s for s in self.samples if s.change != "error")})
 
 
 class Guidance(Artifact):
@@ -50,7 +54,7 @@ class Guidance(Artifact):
 
 
 class MomentumTeacher(Protocol):
-    def guide(self, comparison: Comparison) -> Guidance: ...
+    def guide(self, comparisons: Sequence[Comparison]) -> list[Guidance]: ...
 
 
 class TypeCheck(Artifact):
@@ -126,10 +130,15 @@ def sample_units(
 
 
 def compare(
-    questions: Iterable[Question], before: Mapping[str, Prediction], after: Mapping[str, Prediction]
-) -> list[Sample]:
-    """Both answers to each question; the rollouts are by question id."""
-    return [
+    path: str,
+    task_types: tuple[str, ...],
+    skill: str,
+    questions: Iterable[Question],
+    before: Mapping[str, Prediction],
+    after: Mapping[str, Prediction],
+) -> Comparison:
+    """A skill with both answers to each of its questions; the rollouts are by question id."""
+    samples = tuple(
         Sample(
             question_id=question.question_id,
             unit_id=question.unit_id,
@@ -141,7 +150,10 @@ def compare(
             change=_change(before[question.question_id].right, after[question.question_id].right),
         )
         for question in questions
-    ]
+    )
+    return Comparison(
+        path=path, task_types=task_types, skill=skill, guidance=momentum(skill), samples=samples
+    )
 
 
 def _change(before: bool | None, after: bool | None) -> Change:
@@ -157,29 +169,31 @@ def _change(before: bool | None, after: bool | None) -> Change:
 
 
 def write_guidance(
-    path: str,
-    task_types: tuple[str, ...],
-    skill: str,
-    samples: Sequence[Sample],
-    teacher: MomentumTeacher,
-    guard: LeakGuard,
-    token_cap: int,
-) -> FileMomentum:
-    """Have the teacher write guidance for one skill; `accepted` means: as far as nothing judges it.
+    comparisons: Sequence[Comparison], teacher: MomentumTeacher, guard: LeakGuard, token_cap: int
+) -> list[FileMomentum]:
+    """Have the teacher write guidance for each skill; `accepted` means: as far as nothing judges it.
 
-    Samples that ended in an error are not shown. Skipped, with the reason, where there is no sample, no
-    guidance, a leak, too long a text or no change.
+    Skipped, with the reason, where there is no sample without an error, no guidance, a leak, too long a text
+    or no change.
     """
-    usable = tuple(sample for sample in samples if sample.change != "error")
-    blank = FileMomentum(path=path, task_types=task_types, status="skipped", samples=tuple(samples))
-    if not usable:
-        why = "every sample ended in an error" if samples else "no diagnosis question of its task types"
-        return blank.model_copy(update={"reason": why})
-    found = teacher.guide(
-        Comparison(path=path, task_types=task_types, skill=skill, guidance=momentum(skill), samples=usable)
+    asked = [comparison.usable for comparison in comparisons if comparison.usable.samples]
+    written = zip(asked, teacher.guide(asked), strict=True)
+    found = {comparison.path: guidance for comparison, guidance in written}
+    return [_written(each, found.get(each.path), guard, token_cap) for each in comparisons]
+
+
+def _written(
+    comparison: Comparison, found: Guidance | None, guard: LeakGuard, token_cap: int
+) -> FileMomentum:
+    skill, samples = comparison.skill, comparison.samples
+    out = FileMomentum(
+        path=comparison.path, task_types=comparison.task_types, status="skipped", samples=samples
     )
+    if found is None:
+        why = "every sample ended in an error" if samples else "no diagnosis question of its task types"
+        return out.model_copy(update={"reason": why})
     text = with_momentum(skill, found.text) if found.text.strip() else skill
-    out = blank.model_copy(
+    out = out.model_copy(
         update={
             "guidance": found.text,
             "calls": found.calls,

@@ -20,10 +20,12 @@ from skillmake.momentum import (
     sample_units,
     write_guidance,
 )
-from skillmake.noninferiority import check_harm
+from skillmake.noninferiority import HarmCheck, Outcomes, check_harm, climb_together
 from skillmake.questions import Question
+from skillmake.rounds import Play
 from skillmake.state import State
 from skillmake.texts import Texts
+from skillmake.units import Unit
 
 # Rollouts of questions with given texts, checked for errors.
 Answer = Callable[[Sequence[Question], Texts], list[Prediction]]
@@ -32,7 +34,7 @@ FIRST_DRAW = 10**6  # far beyond the steps of a run, so that no gate draws the s
 
 @dataclass(frozen=True)
 class MomentumGate:
-    """Judges a momentum text on the ladder of each of its task types; `seed` ends in the epoch."""
+    """Judges momentum texts on the ladders of their task types; `seed` ends in the epoch."""
 
     agent: Agent
     state: State
@@ -41,34 +43,46 @@ class MomentumGate:
     slow: Slow
     seed: tuple[object, ...]
 
-    def judge(self, file: FileMomentum, now: Texts) -> FileMomentum:
-        """The file, rejected when its text is shown to be worse than that in `now` (`check_harm`)."""
-        changed = now.with_skill(file.path, file.text, "momentum")
-        return judged(file, [self._check(file, task_type, now, changed) for task_type in file.task_types])
+    def judge(self, files: Sequence[FileMomentum], now: Texts) -> list[FileMomentum]:
+        """The files, each rejected when its text is shown to be worse than that in `now` (`check_harm`).
 
-    def _check(self, file: FileMomentum, task_type: str, now: Texts, changed: Texts) -> TypeCheck:
+        A task type reads one file, so its rollouts are the same whatever else is changed beside that.
+        """
+        checks = [self._check(file, task_type) for file in files for task_type in file.task_types]
+        changed = now.with_skills({file.path: file.text for file in files}, "momentum")
+        draws = draws_of(self.config, FIRST_DRAW + self.state.epoch)
+        old: list[Prediction] = []
+        new: list[Prediction] = []
+        found = iter(
+            climb_together(
+                checks,
+                drawing(self.agent, now, draws, self.state.correctness, old),
+                drawing(self.agent, changed, draws, {}, new),
+            )
+        )
+        return [
+            judged(file, [_of_type(task_type, next(found), old, new) for task_type in file.task_types])
+            for file in files
+        ]
+
+    def _check(self, file: FileMomentum, task_type: str) -> Play[Unit, Outcomes, HarmCheck]:
         units = self.benchmark.ladder_units(task_type, use_diagnosis=self.config.use_diagnosis)
         outcomes = self.state.unit_outcomes(units)
         shown = {sample.unit_id for sample in file.samples}
         seed = ("momentum", *self.seed, task_type)
         ladder = build_ladder(units, shown, self.state.p_hat, outcomes, self.config, seed)
-        draws = draws_of(self.config, FIRST_DRAW + self.state.epoch)
-        baseline_rows: list[Prediction] = []
-        changed_rows: list[Prediction] = []
-        check = check_harm(
-            ladder,
-            drawing(self.agent, now, draws, self.state.correctness, baseline_rows),
-            drawing(self.agent, changed, draws, {}, changed_rows),
-            self.config,
-            harm_at=self.slow.e_rollback,
-            margin=self.slow.momentum_margin,
-        )
-        return TypeCheck(
-            task_type=task_type,
-            check=check,
-            baseline_rows=tuple(baseline_rows),
-            changed_rows=tuple(changed_rows),
-        )
+        return check_harm(ladder, self.config, harm_at=self.slow.e_rollback, margin=self.slow.momentum_margin)
+
+
+def _of_type(
+    task_type: str, check: HarmCheck, old: Sequence[Prediction], new: Sequence[Prediction]
+) -> TypeCheck:
+    return TypeCheck(
+        task_type=task_type,
+        check=check,
+        baseline_rows=tuple(row for row in old if row.task_type == task_type),
+        changed_rows=tuple(row for row in new if row.task_type == task_type),
+    )
 
 
 def run_momentum(
@@ -98,10 +112,13 @@ def run_momentum(
     # What the state knows of a question is no answer that could be compared; the call cache has it.
     before, after = answer(asked, start), answer(asked, now)
     old, new = ({row.question_id: row for row in rows} for rows in (before, after))
-    guard = LeakGuard(benchmark.held_out)
-    found = []
-    for path, types in files.items():
-        samples = compare(questions[path], old, new)
-        file = write_guidance(path, types, now.skills.files[path], samples, teacher, guard, token_cap)
-        found.append(gate.judge(file, now) if gate and file.status == "accepted" else file)
-    return MomentumReport(files=tuple(found), rows=(*before, *after))
+    comparisons = [
+        compare(path, types, now.skills.files[path], questions[path], old, new)
+        for path, types in files.items()
+    ]
+    written = write_guidance(comparisons, teacher, LeakGuard(benchmark.held_out), token_cap)
+    if gate is not None:
+        gated = gate.judge([file for file in written if file.status == "accepted"], now)
+        after_gate = {file.path: file for file in gated}
+        written = [after_gate.get(file.path, file) for file in written]
+    return MomentumReport(files=tuple(written), rows=(*before, *after))

@@ -7,9 +7,12 @@ from skillmake.artifacts import Artifact
 from skillmake.config.models import Gate
 from skillmake.evidence import e_value, shrunk_delta
 from skillmake.gate import Draw, EvidenceRow, GateNumbers, evidence_row
+from skillmake.rounds import Play, in_rounds
 from skillmake.units import Unit
 
 Reason = Literal["not_worse", "harmful", "net_loss", "errors", "no_units"]
+# Outcomes of a unit under the baseline and under the changed text, see `Draw`.
+Outcomes = tuple[float | None, float | None]
 
 
 class HarmCheck(Artifact):
@@ -27,15 +30,11 @@ class HarmCheck(Artifact):
 
 
 def check_harm(
-    ladder: Sequence[Sequence[Unit]],
-    baseline: Draw,
-    changed: Draw,
-    config: Gate,
-    *,
-    harm_at: float,
-    margin: float,
-) -> HarmCheck:
+    ladder: Sequence[Sequence[Unit]], config: Gate, *, harm_at: float, margin: float
+) -> Play[Unit, Outcomes, HarmCheck]:
     """Climb the ladder and accept the changed text unless it is shown to be worse than the baseline.
+
+    Yields each rung that is to be rolled out, and wants the outcomes of its units (`climb_together`).
 
     With W and L counted in units as in SPEC §6, it is rejected
 
@@ -51,8 +50,8 @@ def check_harm(
     """
     rows: list[EvidenceRow] = []
     for number, rung in enumerate(ladder):
-        pairs = zip(baseline(rung), changed(rung), strict=True)
-        for unit, (before, after) in zip(rung, pairs, strict=True):
+        outcomes = yield rung
+        for unit, (before, after) in zip(rung, outcomes, strict=True):
             rows.append(evidence_row(unit, number, len(rows), before, after))
         numbers = _count(rows, config)
         if numbers.e_harm >= harm_at:
@@ -65,6 +64,13 @@ def check_harm(
     if numbers.losses - numbers.wins > margin * numbers.n:
         return _end(False, "net_loss", rows, config, harm_at, margin)
     return _end(True, "not_worse", rows, config, harm_at, margin)
+
+
+def climb_together(
+    checks: Sequence[Play[Unit, Outcomes, HarmCheck]], baseline: Draw, changed: Draw
+) -> list[HarmCheck]:
+    """What each check says, in their order; the next rungs of all are rolled out side by side."""
+    return in_rounds(checks, lambda rungs: list(zip(baseline(rungs), changed(rungs), strict=True)))
 
 
 def _end(

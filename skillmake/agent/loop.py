@@ -12,7 +12,6 @@ from skillmake.agent.extract import extract_choice, extract_free
 from skillmake.agent.graders import Grader, make_grader
 from skillmake.agent.play import CUT, Run, Start, StopReason, ToolTexts, play
 from skillmake.agent.render import question_text
-from skillmake.agent.rounds import in_rounds
 from skillmake.agent.toolcalls import check_tools
 from skillmake.agent.trace import Step
 from skillmake.agent.vision import Vision, ask_in_turn
@@ -23,6 +22,7 @@ from skillmake.errors import TrainingAborted
 from skillmake.llm.client import Client
 from skillmake.llm.types import ChatRequest
 from skillmake.questions import Question
+from skillmake.rounds import in_rounds
 from skillmake.skilltext import examples
 from skillmake.texts import Texts
 

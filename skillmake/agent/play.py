@@ -14,11 +14,11 @@ from typing import Any, Literal
 
 from skillmake.agent.environments.base import Context, ToolResult
 from skillmake.agent.extract import whole_answers
-from skillmake.agent.rounds import Play
 from skillmake.agent.toolcalls import ToolCall, read_calls
 from skillmake.agent.trace import Outcome, Step
 from skillmake.config.models import Agent as AgentConfig
 from skillmake.llm.types import CallError, ChatRequest, ChatResponse, Message, Reply
+from skillmake.rounds import Play
 from skillmake.skilltext import CHARACTERS_PER_TOKEN
 from skillmake.texts import tool_path
 
@@ -94,7 +94,7 @@ class Use:
     verdict: str = ""
 
 
-def play(start: Start, config: AgentConfig) -> Play[Run]:
+def play(start: Start, config: AgentConfig) -> Play[ChatRequest, Reply, Run]:
     """The run as a generator: it yields requests, is sent their replies, and returns the Run."""
     run = Run(list(start.request.messages))
     has_tools = bool(start.context.tools)

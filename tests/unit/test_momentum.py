@@ -62,9 +62,9 @@ class Coach:
         self.answer = Guidance(text=text, nothing=nothing, calls=("c",), prompt_tokens=9)
         self.asked: list[Comparison] = []
 
-    def guide(self, comparison: Comparison) -> Guidance:
-        self.asked.append(comparison)
-        return self.answer
+    def guide(self, comparisons: Sequence[Comparison]) -> list[Guidance]:
+        self.asked += comparisons
+        return [self.answer] * len(comparisons)
 
 
 @pytest.fixture
@@ -228,7 +228,10 @@ def test_guidance_that_cannot_be_used_is_skipped_with_the_reason(
 ) -> None:
     (report,) = run(agent, Coach("x"), gated=False).files
     guard = LeakGuard([question("u03")])
-    file = write_guidance(ALPHA, ("alpha",), skill("k00"), report.samples, coach, guard, cap)
+    comparison = Comparison(
+        path=ALPHA, task_types=("alpha",), skill=skill("k00"), guidance="", samples=report.samples
+    )
+    (file,) = write_guidance([comparison], coach, guard, cap)
     assert (file.status, file.reason, file.text) == ("skipped", reason, "")
     assert (file.calls, file.prompt_tokens) == (("c",), 9)
 
