@@ -96,6 +96,9 @@ class Busy:
 
     identity: dict[str, Any] = {"provider": "busy"}  # noqa: RUF012 - a constant
 
+    async def open(self) -> None:
+        return None
+
     async def complete(self, _: object) -> Any:
         raise CallFailure("HTTP 429: wait", retryable=True, retry_after=3600)
 

@@ -34,6 +34,9 @@ class Student:
     def identity(self) -> dict[str, Any]:
         return {"provider": "student of test_gating"}
 
+    async def open(self) -> None:
+        return None
+
     async def complete(self, request: ChatRequest) -> ChatResponse:
         skill, asked = (str(request.messages[place]["content"]) for place in (0, -1))
         name = re.findall(r"Is (\S+) so\?", asked)[0]

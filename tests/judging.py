@@ -70,6 +70,9 @@ class Scripted:
     def __init__(self, said: Mapping[str, Mapping[str, Any]]) -> None:
         self.said, self.asked = said, list[tuple[str, str, ChatRequest]]()
 
+    async def open(self) -> None:
+        return None
+
     async def complete(self, request: ChatRequest) -> ChatResponse:
         assert request.schema is not None
         judge, text = request.schema["title"], str(request.messages[0]["content"])

@@ -54,6 +54,9 @@ class Scripted:
     def identity(self) -> dict[str, Any]:
         return {"provider": "scripted"}
 
+    async def open(self) -> None:
+        return None
+
     async def complete(self, request: ChatRequest) -> ChatResponse:
         self.requests.append(request)
         if self.fails is not None and self.fails in json.dumps(request.messages):

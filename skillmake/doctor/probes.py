@@ -104,6 +104,7 @@ def _calls_the_tool(response: ChatResponse) -> bool:
 
 
 async def _ask(provider: Provider, probe: Probe, model: ModelConfig, spent: Spent, timeout: float) -> Seen:
+    await provider.open()
     started = time.monotonic()
     spent.requests += 1
     try:

@@ -112,6 +112,7 @@ class Client:
             # Another process may have paid it while we waited.
             if (reply := self._look_up(key, started)) is not None:
                 return reply
+            await self._provider.open()
             async with self._slot(stop, turn):
                 return await self._pay(key, request, stop)
 

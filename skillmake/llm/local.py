@@ -32,6 +32,9 @@ class LocalProvider:
     def identity(self) -> dict[str, Any]:
         return {"provider": "local", "model": Path(self._model).name}
 
+    async def open(self) -> None:
+        return None
+
     async def complete(self, request: ChatRequest) -> ChatResponse:
         return await asyncio.to_thread(self._complete, request)
 

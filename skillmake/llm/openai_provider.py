@@ -44,6 +44,15 @@ class OpenAIProvider:
     def identity(self) -> dict[str, Any]:
         return {"provider": "openai", "model": self._config.model}
 
+    async def open(self) -> None:
+        if self._client is None:
+            import openai  # half a second of work, which answers from the cache do not need
+
+            patience = openai.Timeout(self._timeout, connect=min(self._timeout, LONGEST_CONNECT))
+            self._client = openai.AsyncOpenAI(
+                api_key=self._key, base_url=self._config.base_url, max_retries=0, timeout=patience
+            )
+
     async def complete(self, request: ChatRequest) -> ChatResponse:
         try:
             answer = read_completion(await self._send(request))
@@ -60,11 +69,6 @@ class OpenAIProvider:
         """The body of the answer; every way to fail becomes a CallFailure."""
         import openai
 
-        if self._client is None:
-            patience = openai.Timeout(self._timeout, connect=min(self._timeout, LONGEST_CONNECT))
-            self._client = openai.AsyncOpenAI(
-                api_key=self._key, base_url=self._config.base_url, max_retries=0, timeout=patience
-            )
         create = self._client.chat.completions.with_streaming_response.create
         try:
             async with create(**self._arguments(request)) as response:

@@ -96,6 +96,10 @@ class Provider(Protocol):
     @property
     def identity(self) -> dict[str, Any]: ...
 
+    async def open(self) -> None:
+        """What must be there before a call is sent; called before each, and takes no slot of the run."""
+        ...
+
     async def complete(self, request: ChatRequest) -> ChatResponse:
         """Answer, or raise CallFailure."""
         ...

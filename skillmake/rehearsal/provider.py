@@ -28,6 +28,9 @@ class RehearsalProvider:
     def identity(self) -> dict[str, Any]:
         return {"provider": "rehearsal", "world": self._world.digest, "role": self._role}
 
+    async def open(self) -> None:
+        return None
+
     async def complete(self, request: ChatRequest) -> ChatResponse:
         try:
             return self.reply(request)

@@ -46,6 +46,9 @@ class Student:
     def identity(self) -> dict[str, Any]:
         return {"provider": "student of test_slow_scenarios"}
 
+    async def open(self) -> None:
+        return None
+
     async def complete(self, request: ChatRequest) -> ChatResponse:
         words = set(str(request.messages[0]["content"]).split())
         number = re.findall(r"Is \D(\d+) so\?", str(request.messages[-1]["content"]))[0]

@@ -55,6 +55,9 @@ class Scripted:
     def __init__(self, *answers: Any) -> None:
         self.answers, self.asked = list(answers), list[ChatRequest]()
 
+    async def open(self) -> None:
+        return None
+
     async def complete(self, request: ChatRequest) -> ChatResponse:
         self.asked.append(request)
         answer = self.answers.pop(0)

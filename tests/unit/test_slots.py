@@ -34,6 +34,9 @@ class Counting:
         self.now = self.most = self.calls = 0
         self.stops = stops
 
+    async def open(self) -> None:
+        return None
+
     async def complete(self, _: ChatRequest) -> ChatResponse:
         self.calls += 1
         if self.calls == self.stops:
@@ -85,6 +88,19 @@ def test_calls_wait_for_a_slot_and_cached_ones_do_not(tmp_path: Path) -> None:
     assert None not in taken
     ask(provider, slots, tmp_path, 12)  # else it would wait for ever
     assert provider.calls == 12
+
+
+def test_a_call_takes_no_slot_before_its_provider_is_open(tmp_path: Path) -> None:
+    slots, free = Slots(tmp_path / "slots", 1), []
+
+    class Slow(Counting):
+        async def open(self) -> None:
+            if (slot := slots.take()) is not None:
+                slots.give_back(slot)
+            free.append(slot is not None)
+
+    ask(Slow(), slots, tmp_path, 1)
+    assert free == [True]
 
 
 def test_after_a_stop_no_slot_is_kept_and_no_call_waits_on(tmp_path: Path) -> None:

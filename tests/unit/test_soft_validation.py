@@ -55,6 +55,9 @@ class Judge:
     def __init__(self, says: dict[str, tuple[list[Any], list[bool]]]) -> None:
         self.says, self.asked = says, list[str]()
 
+    async def open(self) -> None:
+        return None
+
     async def complete(self, request: ChatRequest) -> ChatResponse:
         text = str(request.messages[0]["content"])
         self.asked.append(text)
