@@ -2,7 +2,7 @@
 
     python -m benchmarks.nextqa_tree DATA > benchmarks/nextqa_tree.md
 
-DATA holds captions_1fps.json, questions.csv and videohallucer_twins.json. A quarter of an hour
+DATA holds captions_1fps.json, questions.csv and videohallucer_twins.json. Six minutes
 on two idle cores. The student is no model but follows the habits that its texts ask for
 (skillmake/rehearsal/looker.py); captions and questions are real.
 """

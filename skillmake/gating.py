@@ -1,12 +1,14 @@
 """A candidate at the gate: ladder, lookups by content, rollouts of both sides (SPEC §6)."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
-from skillmake.agent.loop import Agent, Observation, Prediction
+from skillmake.agent.loop import Agent, Observation, Prediction, Rollouts
+from skillmake.benchmark import questions_of
 from skillmake.candidate import Candidate
 from skillmake.config.models import Gate
-from skillmake.gate import Decision, Draw, GateNumbers, Terms, run_gate
+from skillmake.gate import Decision, GateNumbers, Terms, run_gate
 from skillmake.ladder import build_ladder
 from skillmake.settle import GateResult
 from skillmake.state import State
@@ -36,14 +38,13 @@ def gate_candidate(
         return GateResult(task_type=candidate.task_type, candidate=candidate, decision=None)
     ladder = build_ladder(units, candidate.pack_units, state.p_hat, state.unit_outcomes(units), config, seed)
     after = texts.with_skill(candidate.path, candidate.text, "candidate")
-    baseline_rows: list[Prediction] = []
-    candidate_rows: list[Prediction] = []
+    old, new = Side(texts, state.correctness), Side(after)
     draws = draws_of(config, state.step)
     terms = _terms(candidate, units, ladder, config, confirm_at)
     decision = run_gate(
         ladder,
-        drawing(agent, texts, draws, state.correctness, baseline_rows),
-        drawing(agent, after, draws, {}, candidate_rows),
+        lambda asked: draw_sides(agent, [old], draws, asked)[0],
+        lambda asked: draw_sides(agent, [new], draws, asked)[0],
         config,
         # What is known is the first draw: it bounds the wins only where there is no other.
         known=_known(agent, texts, state, units) if draws == range(1) else {},
@@ -51,7 +52,7 @@ def gate_candidate(
         terms=terms,
         tell=lambda rung, numbers: tell(_progress(rung, numbers, ladder, terms, config)),
     )
-    return _result(candidate, decision, baseline_rows, candidate_rows)
+    return _result(candidate, decision, old.rows, new.rows)
 
 
 def _result(
@@ -108,27 +109,35 @@ def draws_of(config: Gate, step: int) -> range:
     return range(first, first + config.replicates)
 
 
-def drawing(
-    agent: Agent,
-    texts: Texts,
-    draws: range,
-    known: Mapping[str, Observation],
-    rows: list[Prediction],
-) -> Draw:
-    """Outcomes of units under `texts` by the draws numbered `draws`; what was rolled out goes to `rows`."""
+@dataclass(frozen=True)
+class Side:
+    """One side of a comparison; what was rolled out goes to `rows`."""
 
-    def draw(units: Sequence[Unit]) -> list[float | None]:
-        totals: list[list[bool | None]] = [[] for _ in units]
-        questions = [question for unit in units for question in unit.questions]
-        for replicate in draws:
-            found = agent.run(questions, texts, replicate=replicate, known=known if replicate == 0 else None)
-            rows.extend(found)
-            right = {row.question_id: row.right for row in found}
-            for total, unit in zip(totals, units, strict=True):
-                total.append(unit_right(unit, right))
-        return [share_right(total) for total in totals]
+    texts: Texts
+    known: Mapping[str, Observation] = field(default_factory=dict)
+    rows: list[Prediction] = field(default_factory=list)
 
-    return draw
+
+def draw_sides(
+    agent: Agent, sides: Sequence[Side], draws: range, units: Sequence[Unit]
+) -> list[list[float | None]]:
+    """Outcomes of the units for each side by the draws numbered `draws`, all rolled out together."""
+    questions = questions_of(units)
+    wanted = [
+        Rollouts(questions, side.texts, replicate, side.known if replicate == 0 else {})
+        for side in sides
+        for replicate in draws
+    ]
+    found = iter(agent.run_together(wanted))
+    return [_shares([next(found) for _ in draws], side, units) for side in sides]
+
+
+def _shares(draws: Sequence[list[Prediction]], side: Side, units: Sequence[Unit]) -> list[float | None]:
+    right = []
+    for rows in draws:
+        side.rows.extend(rows)
+        right.append({row.question_id: row.right for row in rows})
+    return [share_right([unit_right(unit, each) for each in right]) for unit in units]
 
 
 def _known(agent: Agent, texts: Texts, state: State, units: Sequence[Unit]) -> dict[str, bool]:

@@ -3,10 +3,10 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from skillmake.agent.loop import Agent, Prediction
+from skillmake.agent.loop import Agent, Prediction, Rollouts
 from skillmake.benchmark import Benchmark, questions_of
 from skillmake.config.models import Gate, Slow
-from skillmake.gating import drawing, draws_of
+from skillmake.gating import Side, draw_sides, draws_of
 from skillmake.guards import LeakGuard
 from skillmake.ladder import build_ladder
 from skillmake.momentum import (
@@ -20,15 +20,14 @@ from skillmake.momentum import (
     sample_units,
     write_guidance,
 )
-from skillmake.noninferiority import HarmCheck, Outcomes, check_harm, climb_together
-from skillmake.questions import Question
-from skillmake.rounds import Play
+from skillmake.noninferiority import HarmCheck, Outcomes, check_harm
+from skillmake.rounds import Play, in_rounds
 from skillmake.state import State
 from skillmake.texts import Texts
 from skillmake.units import Unit
 
-# Rollouts of questions with given texts, checked for errors.
-Answer = Callable[[Sequence[Question], Texts], list[Prediction]]
+# Rollouts made together, checked for errors.
+Answer = Callable[[Sequence[Rollouts]], list[list[Prediction]]]
 FIRST_DRAW = 10**6  # far beyond the steps of a run, so that no gate draws the same ones later
 
 
@@ -51,19 +50,13 @@ class MomentumGate:
         checks = [self._check(file, task_type) for file in files for task_type in file.task_types]
         changed = now.with_skills({file.path: file.text for file in files}, "momentum")
         draws = draws_of(self.config, FIRST_DRAW + self.state.epoch)
-        old: list[Prediction] = []
-        new: list[Prediction] = []
-        found = iter(
-            climb_together(
-                checks,
-                drawing(self.agent, now, draws, self.state.correctness, old),
-                drawing(self.agent, changed, draws, {}, new),
-            )
-        )
-        return [
-            judged(file, [_of_type(task_type, next(found), old, new) for task_type in file.task_types])
-            for file in files
-        ]
+        old, new = Side(now, self.state.correctness), Side(changed)
+
+        def roll_out(units: Sequence[Unit]) -> list[Outcomes]:
+            return list(zip(*draw_sides(self.agent, [old, new], draws, units), strict=True))
+
+        found = iter(in_rounds(checks, roll_out))
+        return [judged(file, [_of_type(t, next(found), old, new) for t in file.task_types]) for file in files]
 
     def _check(self, file: FileMomentum, task_type: str) -> Play[Unit, Outcomes, HarmCheck]:
         units = self.benchmark.ladder_units(task_type, use_diagnosis=self.config.use_diagnosis)
@@ -74,14 +67,12 @@ class MomentumGate:
         return check_harm(ladder, self.config, harm_at=self.slow.e_rollback, margin=self.slow.momentum_margin)
 
 
-def _of_type(
-    task_type: str, check: HarmCheck, old: Sequence[Prediction], new: Sequence[Prediction]
-) -> TypeCheck:
+def _of_type(task_type: str, check: HarmCheck, old: Side, new: Side) -> TypeCheck:
     return TypeCheck(
         task_type=task_type,
         check=check,
-        baseline_rows=tuple(row for row in old if row.task_type == task_type),
-        changed_rows=tuple(row for row in new if row.task_type == task_type),
+        baseline_rows=tuple(row for row in old.rows if row.task_type == task_type),
+        changed_rows=tuple(row for row in new.rows if row.task_type == task_type),
     )
 
 
@@ -110,7 +101,7 @@ def run_momentum(
     }
     asked = [question for own in questions.values() for question in own]
     # What the state knows of a question is no answer that could be compared; the call cache has it.
-    before, after = answer(asked, start), answer(asked, now)
+    before, after = answer([Rollouts(asked, start), Rollouts(asked, now)])
     old, new = ({row.question_id: row for row in rows} for rows in (before, after))
     comparisons = [
         compare(path, types, now.skills.files[path], questions[path], old, new)

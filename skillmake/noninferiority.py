@@ -6,12 +6,13 @@ from typing import Literal
 from skillmake.artifacts import Artifact
 from skillmake.config.models import Gate
 from skillmake.evidence import e_value, shrunk_delta
-from skillmake.gate import Draw, EvidenceRow, GateNumbers, evidence_row
-from skillmake.rounds import Play, in_rounds
+from skillmake.gate import EvidenceRow, GateNumbers, evidence_row
+from skillmake.rounds import Play
 from skillmake.units import Unit
 
 Reason = Literal["not_worse", "harmful", "net_loss", "errors", "no_units"]
-# Outcomes of a unit under the baseline and under the changed text, see `Draw`.
+# Of a unit under the baseline and under the changed text: share of its draws that were right, None after an
+# error.
 Outcomes = tuple[float | None, float | None]
 
 
@@ -34,7 +35,7 @@ def check_harm(
 ) -> Play[Unit, Outcomes, HarmCheck]:
     """Climb the ladder and accept the changed text unless it is shown to be worse than the baseline.
 
-    Yields each rung that is to be rolled out, and wants the outcomes of its units (`climb_together`).
+    Yields each rung that is to be rolled out and is sent the outcomes of its units, see `in_rounds`.
 
     With W and L counted in units as in SPEC §6, it is rejected
 
@@ -64,13 +65,6 @@ def check_harm(
     if numbers.losses - numbers.wins > margin * numbers.n:
         return _end(False, "net_loss", rows, config, harm_at, margin)
     return _end(True, "not_worse", rows, config, harm_at, margin)
-
-
-def climb_together(
-    checks: Sequence[Play[Unit, Outcomes, HarmCheck]], baseline: Draw, changed: Draw
-) -> list[HarmCheck]:
-    """What each check says, in their order; the next rungs of all are rolled out side by side."""
-    return in_rounds(checks, lambda rungs: list(zip(baseline(rungs), changed(rungs), strict=True)))
 
 
 def _end(

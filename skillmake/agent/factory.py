@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 
 from skillmake.agent.environments.factory import make_environment
-from skillmake.agent.loop import Agent, Prediction, check_errors
+from skillmake.agent.loop import Agent, Prediction, Rollouts, check_errors
 from skillmake.agent.vision import Vision
 from skillmake.config.models import Config
 from skillmake.job import Job
@@ -60,15 +60,16 @@ def answer_all(
         same = agent.known(asked, texts, seen)
         taken = [row.model_copy(update={"looked_up": True}) for row in stored if row.question_id in same]
         left = [question for question in asked if question.question_id not in same]
-        return [*taken, *checked(job, agent)(left, texts)]
+        return [*taken, *checked(job, agent)([Rollouts(left, texts)])[0]]
 
 
-def checked(job: Job, agent: Agent) -> Callable[[Sequence[Question], Texts], list[Prediction]]:
+def checked(job: Job, agent: Agent) -> Callable[[Sequence[Rollouts]], list[list[Prediction]]]:
     """Rollouts with an agent that is open already, with the same check for errors."""
 
-    def answer(questions: Sequence[Question], texts: Texts) -> list[Prediction]:
-        rows = agent.run(questions, texts)
-        check_errors(rows, job.config.train.max_error_share, agent.name)
-        return rows
+    def answer(wanted: Sequence[Rollouts]) -> list[list[Prediction]]:
+        found = agent.run_together(wanted)
+        for rows in found:
+            check_errors(rows, job.config.train.max_error_share, agent.name)
+        return found
 
     return answer

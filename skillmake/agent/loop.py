@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
@@ -71,6 +72,19 @@ class Prediction(Artifact):
         return Observation(call=self.run or self.calls[0], right=self.right)
 
 
+@dataclass(frozen=True)
+class Rollouts:
+    """Questions to be answered with given texts.
+
+    `known`: observations by question id; one whose key is the key of this very run is used instead of calls.
+    """
+
+    questions: Sequence[Question]
+    texts: Texts
+    replicate: int = 0
+    known: Mapping[str, Observation] = field(default_factory=dict)
+
+
 class Agent:
     """Answers questions with given texts and grades the answers.
 
@@ -102,31 +116,36 @@ class Agent:
         replicate: int = 0,
         known: Mapping[str, Observation] | None = None,
     ) -> list[Prediction]:
-        """One prediction per question, in the order given.
+        """One prediction per question, in the order given; `known` as in `Rollouts`."""
+        return self.run_together([Rollouts(list(questions), texts, replicate, known or {})])[0]
 
-        `known`: observations by question id; one whose key is the key of this very run is used instead of
-        calls. The key of a run without tools is that of its one request. With tools it is a digest over all
-        that the run follows from: the first request, what the tools may show, their extract and verify
-        prompts, the skill where a tool reads it, the limits of the loop, and the vision model; so a changed
-        tool prompt is never taken for the old one, though the first request is the same.
+    def run_together(self, wanted: Sequence[Rollouts]) -> list[list[Prediction]]:
+        """For each of the rollouts one prediction per question, in the orders given.
+
+        The key of a run without tools is that of its one request. With tools it is a digest over all that
+        the run follows from: the first request, what the tools may show, their extract and verify prompts,
+        the skill where a tool reads it, the limits of the loop, and the vision model; so a changed tool
+        prompt is never taken for the old one, though the first request is the same.
         """
-        asked = list(questions)
-        rows: dict[str, Prediction] = {}
+        rows: list[dict[str, Prediction]] = [{} for _ in wanted]
         todo = []
-        for question in asked:
-            start = self._start(question, texts, replicate)
-            seen = (known or {}).get(question.question_id)
-            if seen is not None and self._fits(seen, start):
-                rows[question.question_id] = _looked_up(question, seen, replicate)
-            else:
-                todo.append((question, start))
+        for place, of in enumerate(wanted):
+            for question in of.questions:
+                start = self._start(question, of.texts, of.replicate)
+                seen = of.known.get(question.question_id)
+                if seen is not None and self._fits(seen, start):
+                    rows[place][question.question_id] = _looked_up(question, seen, of.replicate)
+                else:
+                    todo.append((place, question, start))
         # Questions with one prefix side by side: the embedded model and most servers reuse it.
-        todo.sort(key=lambda pair: (pair[0].task_type, pair[0].options or (), pair[0].question_id))
+        todo.sort(key=lambda one: (one[0], one[1].task_type, one[1].options or (), one[1].question_id))
         ask = partial(ask_in_turn, self._client, self._vision)
-        runs = in_rounds([play(start, self._config) for _, start in todo], ask)
-        for (question, start), run in zip(todo, runs, strict=True):
-            rows[question.question_id] = self._prediction(question, start, run, replicate)
-        return [rows[question.question_id] for question in asked]
+        runs = in_rounds([play(start, self._config) for _, _, start in todo], ask)
+        for (place, question, start), run in zip(todo, runs, strict=True):
+            rows[place][question.question_id] = self._prediction(
+                question, start, run, wanted[place].replicate
+            )
+        return [[rows[place][q.question_id] for q in of.questions] for place, of in enumerate(wanted)]
 
     def known(
         self, questions: Iterable[Question], texts: Texts, seen: Mapping[str, Observation]

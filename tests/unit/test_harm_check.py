@@ -1,13 +1,13 @@
 """The check of momentum for harm, and what it samples."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 
-from skillmake.gate import Draw
 from skillmake.momentum import (
     changed_files,
     sample_units,
 )
-from skillmake.noninferiority import check_harm, climb_together
+from skillmake.noninferiority import HarmCheck, Outcomes, check_harm
+from skillmake.rounds import in_rounds
 from skillmake.units import Unit, make_units
 from tests.momenta import GATE, NOW, START
 from tests.unit.test_slow import ALPHA
@@ -33,17 +33,16 @@ def test_a_file_that_went_back_to_the_epoch_start_text_has_not_changed() -> None
     assert changed_files(START, back, ("beta", "alpha")) == {}
 
 
+def climb(ladders: Iterable[Sequence[Sequence[Unit]]], sides: Callable[[Unit], Outcomes]) -> list[HarmCheck]:
+    checks = [check_harm(ladder, GATE, harm_at=2, margin=0) for ladder in ladders]
+    return in_rounds(checks, lambda rung: [sides(unit) for unit in rung])
+
+
 def test_the_harm_check_reads_evidence_at_rung_ends_only() -> None:
     """Inside the first rung two losses come first, e(2,0) = 7/3 ≥ 2, but at its end there are two wins."""
     outcomes = {"u00": (1.0, 0.0), "u01": (1.0, 0.0), "u02": (0.0, 1.0), "u03": (0.0, 1.0)}
     rung = units(4)
-    sides: tuple[Draw, Draw] = (
-        lambda of: [outcomes[unit.unit_id][0] for unit in of],
-        lambda of: [outcomes[unit.unit_id][1] for unit in of],
-    )
-    whole = check_harm([rung], GATE, harm_at=2, margin=0)
-    in_two = check_harm([rung[:2], rung[2:]], GATE, harm_at=2, margin=0)
-    found, split = climb_together([whole, in_two], *sides)
+    found, split = climb([[rung], [rung[:2], rung[2:]]], lambda unit: outcomes[unit.unit_id])
     assert (found.accepted, found.reason) == (True, "not_worse")
     assert (found.numbers.wins, found.numbers.losses) == (2, 2)
     assert (split.accepted, split.reason, len(split.evidence)) == (False, "harmful", 2)
@@ -51,23 +50,20 @@ def test_the_harm_check_reads_evidence_at_rung_ends_only() -> None:
 
 def test_too_many_errors_speak_for_nothing() -> None:
     """One error in four is more than a tenth; it is neither a win nor a loss."""
-    sides = (lambda of: [1.0] * len(of)), (lambda _: [None, 1.0, 1.0, 1.0])
-    (found,) = climb_together([check_harm([units(4)], GATE, harm_at=2, margin=0)], *sides)
+    (found,) = climb([[units(4)]], lambda unit: (1.0, None if unit.unit_id == "u00" else 1.0))
     assert (found.accepted, found.reason) == (False, "errors")
     assert (found.numbers.errors, found.numbers.n, found.numbers.losses) == (1, 3, 0)
 
 
 def test_the_next_rungs_of_all_checks_are_rolled_out_together() -> None:
-    """The first check ends after one rung and the second after two; each side is asked twice in all."""
-    asked: list[list[str]] = []
+    """The first check ends after one rung and the second after two."""
+    rounds: list[list[str]] = []
 
-    def right(of: Sequence[Unit]) -> list[float | None]:
-        asked.append([unit.unit_id for unit in of])
-        return [1.0] * len(of)
+    def roll_out(rungs: Sequence[Unit]) -> list[Outcomes]:
+        rounds.append([unit.unit_id for unit in rungs])
+        return [(1.0, 1.0)] * len(rungs)
 
     short, long = units(2, "alpha", "a"), units(4, "beta", "b")
-    ladders = [short], [long[:2], long[2:]]
-    found = climb_together([check_harm(each, GATE, harm_at=2, margin=0) for each in ladders], right, right)
-    assert [check.numbers.n for check in found] == [2, 4]
-    first, second = ["a00", "a01", "b00", "b01"], ["b02", "b03"]
-    assert asked == [first, first, second, second]
+    checks = [check_harm(each, GATE, harm_at=2, margin=0) for each in ([short], [long[:2], long[2:]])]
+    assert [check.numbers.n for check in in_rounds(checks, roll_out)] == [2, 4]
+    assert rounds == [["a00", "a01", "b00", "b01"], ["b02", "b03"]]

@@ -102,7 +102,7 @@ def run(
     on = on or benchmark()
     gate = MomentumGate(agent, state(), on, GATE, slow(margin), (1, 1)) if gated else None
     return run_momentum(
-        START, now, on, agent.run, coach, gate, most_samples=samples, token_cap=4000, seed=(1, 1)
+        START, now, on, agent.run_together, coach, gate, most_samples=samples, token_cap=4000, seed=(1, 1)
     )
 
 
@@ -209,7 +209,9 @@ def test_two_types_on_one_file_are_sampled_together_and_each_has_its_gate(agent:
     start = Texts(skills=Version.of({DEFAULT: skill("k00")}, None, "seed"), prompts=TEXTS.prompts)
     now = start.with_skill(DEFAULT, skill(*ALL), "step 1")
     coach, gate = Coach("x04 x05 x06 x07"), MomentumGate(agent, state(), on, GATE, slow(0), (1, 1))
-    report = run_momentum(start, now, on, agent.run, coach, gate, most_samples=9, token_cap=4000, seed=(1, 1))
+    report = run_momentum(
+        start, now, on, agent.run_together, coach, gate, most_samples=9, token_cap=4000, seed=(1, 1)
+    )
     (file,) = report.files
     assert file.task_types == ("alpha", "beta")
     assert sorted(sample.question_id for sample in file.samples) == ["d00", "d04"]
