@@ -2,12 +2,13 @@
 
     python -m benchmarks.slot_use > benchmarks/slot_use.md
 
-A quarter of an hour on two idle cores. A server of the rehearsal world answers each call after a while, and
+Twenty minutes on two idle cores. A server of the rehearsal world answers each call after a while, and
 Snakemake trains three epochs from an empty cache; the numbers are those of the run's table `llm_calls`.
 """
 
 import os
 from collections.abc import Iterator
+from dataclasses import asdict, dataclass
 from math import ceil
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -20,41 +21,60 @@ from benchmarks.over_http import ROOT, checkout, models, served, snakemake
 from skillmake.config.load import overlay
 from skillmake.tables.read import gather, read_table
 
-LATENCIES, SLOTS, EPOCHS, JOBS = (0.2, 2.0), 32, 3, 12
+SLOTS, TYPES, EPOCHS, JOBS = 32, 12, 3, 12
 RULES = ("baseline", "rollout", "gate", "val_eval", "momentum", "final_test")
-WORLD = {
-    "types": 12,
-    "units_per_type": 60,
-    "rules_per_type": 4,
-    "rules_per_unit_max": 1,
-    "useful_share": 0.5,
-    "useless_share": 0.35,
-    "harmful_share": 0.15,
-}
-PARAMS: dict[str, Any] = {
-    "run": "slots",
-    "data": {"questions": "rehearsal", "skills": "data/seed", "prompts": "data/seed/prompts"},
-    "rehearsal": WORLD,
-    "train": {"epochs": EPOCHS, "batch_size": 160, "early_stop_patience": EPOCHS},
-    "evolve": {"teacher": "llm", "edit_budget_start": 3, "edit_budget_end": 2},
-    "gate": {"n_max": 40, "rung": 10},
-    "limits": {"slots": SLOTS},
-}
 
 
-def train(folder: Path, latency: float) -> pd.DataFrame:
+@dataclass(frozen=True)
+class Case:
+    """One training: seconds that each call takes; units of each type, of a batch, a ladder, a rung."""
+
+    latency: float
+    units: int
+    batch: int
+    n_max: int
+    rung: int
+
+    @property
+    def world(self) -> dict[str, Any]:
+        """The section `rehearsal`."""
+        return {
+            "types": TYPES,
+            "units_per_type": self.units,
+            "rules_per_type": 4,
+            "rules_per_unit_max": 1,
+            "useful_share": 0.5,
+            "useless_share": 0.35,
+            "harmful_share": 0.15,
+        }
+
+    def params(self, url: str) -> dict[str, Any]:
+        """Parameters of the run with an endpoint."""
+        changed = {
+            "run": "slots",
+            "data": {"questions": "rehearsal", "skills": "data/seed", "prompts": "data/seed/prompts"},
+            "rehearsal": self.world,
+            "train": {"epochs": EPOCHS, "batch_size": self.batch, "early_stop_patience": EPOCHS},
+            "evolve": {"teacher": "llm", "edit_budget_start": 3, "edit_budget_end": 2},
+            "gate": {"n_max": self.n_max, "rung": self.rung},
+            "limits": {"slots": SLOTS, "gate_slots": SLOTS},
+            "models": models(url, "student", "teacher"),
+        }
+        return overlay(yaml.safe_load((ROOT / "params.yaml").read_text()), changed)
+
+
+SMALL = {"units": 60, "batch": 160, "n_max": 40, "rung": 10}
+LARGE = {"units": 500, "batch": 1500, "n_max": 200, "rung": 50}
+CASES = (Case(0.2, **LARGE), Case(0.2, **SMALL), Case(2.0, **SMALL))
+
+
+def train(folder: Path, case: Case) -> pd.DataFrame:
     """The calls of a training in a copy of the project."""
     work = checkout(folder)
-    with served(folder, WORLD, latency) as url:
-        snakemake(work, params(url), JOBS, "--resources", f"llm_slots={SLOTS}")
+    with served(folder, case.world, case.latency) as url:
+        snakemake(work, case.params(url), JOBS, "--resources", f"llm_slots={SLOTS}")
     gather(work / "runs" / "slots", folder / "tables")
     return read_table(folder / "tables" / "llm_calls.jsonl")
-
-
-def params(url: str) -> dict[str, Any]:
-    """Parameters of the run with an endpoint."""
-    found = {**PARAMS, "models": models(url, "student", "teacher")}
-    return overlay(yaml.safe_load((ROOT / "params.yaml").read_text()), found)
 
 
 def windows(calls: pd.DataFrame) -> pd.DataFrame:
@@ -76,40 +96,36 @@ def line(rule: str, found: pd.DataFrame, latency: float) -> str:
     return "| " + " | ".join(cells) + " |"
 
 
-HEAD = """\
+HEAD = f"""\
 # Slot use over HTTP
 
-`python -m benchmarks.slot_use`: {epochs} epochs, {types} types of {units} units, batches of {batch}, rungs
-of {rung}, {slots} slots, {jobs} jobs at once on {cores} cores.
+`python -m benchmarks.slot_use`: {EPOCHS} epochs, {TYPES} types, {SLOTS} slots, {JOBS} jobs at once on
+{os.cpu_count()} cores.
 
 Use: time of calls in flight / (slots × time from a rule's first call to its last); the gates of a step count
-as one rule. At most: what full waves of {slots} calls and a last one that is not full would give, in the
+as one rule. At most: what full waves of {SLOTS} calls and a last one that is not full would give, in the
 seconds of "waves". Latency is what the client saw, its own work and waiting for a processor included."""
-COLUMNS = """
+CASE = """
+## {latency:g} s per call, {units} units of each type
+
+Batches of {batch:,} units, ladders of at most {n_max} in rungs of {rung}.
+"""
+COLUMNS = """\
 | rule | times | calls | seconds | waves | latency | at most | use |
 | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"""
 
 
 def report() -> Iterator[str]:
     """Lines of the Markdown report."""
-    yield HEAD.format(
-        epochs=EPOCHS,
-        types=WORLD["types"],
-        units=WORLD["units_per_type"],
-        batch=PARAMS["train"]["batch_size"],
-        rung=PARAMS["gate"]["rung"],
-        slots=SLOTS,
-        jobs=JOBS,
-        cores=os.cpu_count(),
-    )
-    for latency in LATENCIES:
+    yield HEAD
+    for case in CASES:
         with TemporaryDirectory() as folder:
-            found = windows(train(Path(folder), latency))
-        yield f"\n## {latency:g} s per call"
+            found = windows(train(Path(folder), case))
+        yield CASE.format(**asdict(case))
         yield COLUMNS
         for rule in RULES:
             if len(own := found[found["rule"] == rule]):
-                yield line(rule, own, latency)
+                yield line(rule, own, case.latency)
 
 
 if __name__ == "__main__":

@@ -30,15 +30,21 @@ class Measured(Artifact):
 
 
 class EvalReport(Artifact):
-    """All types together and each by itself; in both, by pool, where `all` is every unit."""
+    """All types together and each by itself; in both, by pool, where `all` is every unit.
+
+    `skills`, `prompts`: digests; `student`: who answered.
+    """
 
     skills: str
     prompts: str
+    student: str
     overall: dict[str, Measured]
     by_type: dict[str, dict[str, Measured]]
 
 
-def evaluate(rollout: Rollout, benchmark: Benchmark, pools: Mapping[str, Sequence[str]]) -> EvalReport:
+def evaluate(
+    rollout: Rollout, benchmark: Benchmark, pools: Mapping[str, Sequence[str]], student: str
+) -> EvalReport:
     """`pools`: unit ids by name of the pool; a type that is not trained is measured as well."""
     members = {name: [benchmark.units[unit_id] for unit_id in ids] for name, ids in pools.items()}
     members = {ALL: [unit for units in members.values() for unit in units], **members}
@@ -53,6 +59,7 @@ def evaluate(rollout: Rollout, benchmark: Benchmark, pools: Mapping[str, Sequenc
     return EvalReport(
         skills=rollout.skills,
         prompts=rollout.prompts,
+        student=student,
         overall={pool: measure(units, rollout.rows) for pool, units in members.items()},
         by_type=by_type,
     )
@@ -82,8 +89,9 @@ def wilson(right: int, n: int, confidence: float = CONFIDENCE) -> tuple[float, f
     return round(max(low, 0.0), 6), round(min(high, 1.0), 6)
 
 
-def report_text(report: EvalReport, title: str) -> str:
+def report_text(report: EvalReport) -> str:
     """The report as a table: every unit with its interval, then the accuracy in each pool."""
+    title = f"Skills {report.skills} with prompts {report.prompts}, answered by {report.student}"
     pools = [pool for pool in report.overall if pool != ALL]
     rows = []
     for name, measured in [*report.by_type.items(), (ALL, report.overall)]:

@@ -1,5 +1,6 @@
 """Parameters of the models and of the calls to them."""
 
+from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
@@ -39,6 +40,13 @@ class ModelConfig(BaseModel):
     price_out: float = Field(
         0.0, ge=0, description="Price of a million answer tokens.", json_schema_extra=UNHASHED
     )
+
+    @property
+    def title(self) -> str:
+        """The name for readers: no folder of a model file, and no model where the rehearsal world answers."""
+        if self.provider == "rehearsal":
+            return self.provider
+        return Path(self.model).name if self.provider == "local" else self.model
 
     @field_validator("base_url")
     @classmethod

@@ -68,7 +68,7 @@ def job_client(job: Job, role: Role) -> Iterator[Client]:
 
 def _name(model: ModelConfig) -> str:
     if model.provider != "openai":
-        return model.model
+        return model.title
     from skillmake.llm.openai_provider import address
 
     return f"{model.model} at {address(model)}"

@@ -36,7 +36,7 @@ def test_units_are_counted_by_type_and_pool_and_those_that_failed_apart() -> Non
         row("t1", None, "4", task_type="beta"),
         row("t2", True, "5", task_type="beta"),
     ]
-    report = evaluate(Rollout.of(SEED, rows), benchmark, pools.model_dump())
+    report = evaluate(Rollout.of(SEED, rows), benchmark, pools.model_dump(), "llama")
 
     def counts(name: str, pool: str) -> tuple[int, int, int]:
         found = (report.by_type[name] if name else report.overall)[pool]
@@ -47,8 +47,11 @@ def test_units_are_counted_by_type_and_pool_and_those_that_failed_apart() -> Non
     assert counts("beta", "all") == counts("beta", "test") == (1, 1, 1)
     assert counts("", "all") == (2, 3, 1)
     assert (counts("", "validation"), counts("beta", "validation")) == ((0, 1, 0), (0, 0, 0))
-    text = report_text(report, "Title")
-    assert text.startswith("Title\n")
+    text = report_text(report)
+    assert (
+        text.splitlines()[0]
+        == f"Skills {SEED.skills.digest} with prompts {SEED.prompts.digest}, answered by llama"
+    )
     assert "│ all" in text
     assert "1 units have no outcome" in text
     assert "- of 0" in text
