@@ -60,6 +60,11 @@ def write_jsonl(path: str | Path, rows: Iterable[Any]) -> None:
     write_text(path, "".join(canonical_line(row) + "\n" for row in rows))
 
 
+def json_lines(text: str) -> list[str]:
+    """Lines of a JSONL text. Only a line feed ends one: a model may write U+2028 or U+0085 inside."""
+    return [line for line in text.split("\n") if line]
+
+
 def read_json(path: str | Path) -> Any:
     """Read one JSON document; raises DataError with file and position when it is not one."""
     try:

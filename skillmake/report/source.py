@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import Any, TypeVar
 
-from skillmake.artifacts import Model, read_json, read_model
+from skillmake.artifacts import Model, json_lines, read_json, read_model
 from skillmake.llm.cost import Price, Spent
 from skillmake.metrics import RunFiles
 from skillmake.prompts_update import PromptsReport
@@ -156,7 +156,7 @@ def _tables(record: RunRecord, by_place: Mapping[str, Path]) -> Tables:
         if made is not None:
             return [row for row in made[name] if isinstance(row, model)]
         text = read_text(by_place[f"tables/{name}.jsonl"])
-        return [model.model_validate_json(line) for line in text.splitlines()]
+        return [model.model_validate_json(line) for line in json_lines(text)]
 
     return Tables(
         steps=rows("step_report", StepReportRow),

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from pydantic import Field, ValidationError
 
+from skillmake.artifacts import json_lines
 from skillmake.errors import DataError
 from skillmake.tables.columns import Row, Step
 
@@ -21,7 +22,7 @@ class CallRow(Row):
     epoch: int | None = Field(description="Epoch of the job, from 1; empty outside of epochs.")
     step: Step
     type_slug: str | None = Field(description="Slug of the task type, where the job belongs to one.")
-    role: str = Field(description="`student`, `teacher` or `judge`.")
+    role: str = Field(description="`student`, `teacher`, `judge` or `vision`.")
     key: str = Field(description="Key of the call in the call cache.")
     cached: bool = Field(description="Answered by the call cache, at no cost.")
     retries: int = Field(description="Tries after the first one.")
@@ -40,7 +41,7 @@ def call_rows(log_dir: Path) -> Iterator[CallRow]:
     for path in sorted((log_dir / "calls").glob("*.jsonl")):
         found = JOB.fullmatch(path.stem)
         rule, epoch, step, type_slug = found.groups() if found else (path.stem, None, None, None)
-        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        for number, line in enumerate(json_lines(path.read_text(encoding="utf-8")), 1):
             try:
                 value = json.loads(line)
                 yield CallRow(

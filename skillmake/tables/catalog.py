@@ -44,7 +44,8 @@ Generated: `skillmake tables --doc > docs/tables.md`.
 
 The rule `tables` writes them to `runs/<run>/tables/`, one JSON object per line, in order of time.
 `skillmake tables RUN` gathers them in one folder, with `llm_calls`, which comes from the run's logs; `--csv`
-writes CSV. It also works while a run is not finished, on the steps and epochs that are.
+writes CSV. It also works while a run is not finished, on the steps and epochs that are. Of a run that had
+finished and is made again, it gives the tables of that finish until the next one.
 pandas reads each in one call:
 
 ```python
@@ -53,7 +54,8 @@ pd.read_csv("build/tables/main/shadow_gate.csv")
 ```
 
 `skillmake.tables.read.read_table(path)` reads both kinds with exactly the types below, and gives a table
-without rows its columns, which a JSONL file without lines cannot. Empty stands for a missing value.
+without rows its columns, which a JSONL file without lines cannot. Empty stands for a missing value. A plain
+`pd.read_csv` guesses types: it takes ids of digits for numbers, and answers such as `None` for missing.
 """
 
 

@@ -27,7 +27,9 @@ class StepReportRow(Row):
     defects: int = Field(description="Wrong answers for which the judges blame a defect of the text.")
     lapses: int = Field(description="Wrong answers in which a good text was not followed.")
     degraded: int = Field(description="Cases without a usable judgement.")
-    status: Literal["proposed", "skipped"] = Field(description="Whether there is a candidate.")
+    status: Literal["proposed", "skipped"] = Field(
+        description="`proposed`: there is a candidate; `skipped`: there is none."
+    )
     reason: str = Field(description="Why there is none; else empty.")
     edit_budget: int = Field(description="Most edits that the candidate could have.")
     edits_proposed: int = Field(description="Edits that the teacher proposed.")
@@ -36,7 +38,10 @@ class StepReportRow(Row):
     steps_carried: int = Field(description="Steps since the candidate was made: it came close before.")
     teacher_calls: int = Field(description="Calls to the teacher.")
     action: str | None = Field(description="`accept`, `accept_provisional`, `reject` or `inconclusive`.")
-    stop_reason: str | None = Field(description="Why the gate stopped.")
+    stop_reason: str | None = Field(
+        description="Why the gate stopped: `confirmed`, `provisional`, `futile`, `harmful`, `exhausted`, "
+        "`errors`, `no_units` or `carried`."
+    )
     asked: int = Field(description="Units on which the candidate was asked.")
     wins: int | None = Field(description="Units that only the candidate gets right.")
     losses: int | None = Field(description="Units that only the current skill gets right.")
@@ -54,7 +59,7 @@ class StepReportRow(Row):
 class GateEvidenceRow(Row):
     """One unit on one rung of a gate, in the order in which outcomes were read."""
 
-    gate: Literal["candidate", "momentum"] = Field(description="What was gated.")
+    gate: Literal["candidate", "momentum"] = Field(description="What was gated: `candidate`, or `momentum`.")
     epoch: Epoch
     step: Step
     task_type: TaskType
@@ -63,7 +68,9 @@ class GateEvidenceRow(Row):
     unit_id: UnitId
     baseline: float | None = Field(description="Share of draws right with the current text; empty: error.")
     candidate: float | None = Field(description="Share of draws right with the changed text; empty: error.")
-    outcome: Literal["win", "loss", "tie", "error"] = Field(description="Of the changed text.")
+    outcome: Literal["win", "loss", "tie", "error"] = Field(
+        description="Of the changed text: `win`, `loss`, `tie` or `error`."
+    )
     wins: int = Field(description="Wins so far, with those of earlier ladders.")
     losses: int = Field(description="Losses so far, with those of earlier ladders.")
     e: float = Field(description="Evidence for the changed text so far.")

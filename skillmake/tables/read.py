@@ -8,7 +8,7 @@ from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from skillmake.artifacts import write_text
+from skillmake.artifacts import json_lines, write_text
 from skillmake.errors import DataError
 from skillmake.runs import artefact_files
 from skillmake.tables.calls import call_rows
@@ -57,12 +57,12 @@ def read_table(path: str | Path) -> "pd.DataFrame":
     if file.suffix == ".csv":
         missing = {column: [""] for column in types if may_miss(ROWS[file.stem], column)}
         return pd.read_csv(file, dtype=types, keep_default_na=False, na_values=missing)
-    rows = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+    rows = [json.loads(line) for line in json_lines(file.read_text(encoding="utf-8"))]
     return pd.DataFrame(rows, columns=list(types)).astype(types)
 
 
 def _write(name: str, text: str, out: Path, as_csv: bool) -> Gathered:
-    rows = [json.loads(line) for line in text.splitlines()]
+    rows = [json.loads(line) for line in json_lines(text)]
     columns = list(ROWS[name].model_fields)
     path = out / f"{name}.{'csv' if as_csv else 'jsonl'}"
     write_text(path, _csv(columns, rows) if as_csv else text)
@@ -71,7 +71,8 @@ def _write(name: str, text: str, out: Path, as_csv: bool) -> Gathered:
 
 def _csv(columns: Sequence[str], rows: Sequence[dict[str, Any]]) -> str:
     out = StringIO()
-    writer = csv.DictWriter(out, columns, lineterminator="\n")
+    # All texts are quoted: unquoted, a carriage return would end the line for a reader
+    writer = csv.DictWriter(out, columns, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
     writer.writeheader()
     writer.writerows(rows)
     return out.getvalue()

@@ -28,8 +28,9 @@ Phase = Literal[
 PhaseColumn = Annotated[
     Phase,
     Field(
-        description="What it was made for: baseline of all questions, batch of a step, gate, full validation "
-        "R, momentum's comparison and its gate, second validation R2, held-out test, final test."
+        description="What it was made for: `baseline` (all questions), `step` (a batch), `gate`, "
+        "`validation` (R), `momentum` (its comparison), `momentum_gate`, "
+        "`validation2` (R2), `holdout` or `final_test`."
     ),
 ]
 Side = Annotated[
@@ -86,7 +87,7 @@ class TraceRow(Row):
     replicate: Replicate
     position: int = Field(description="Number of the event in its rollout, from 0.")
     turn: int = Field(description="Model turn, from 1.")
-    kind: Literal["model", "tool"] = Field(description="Who said `text`.")
+    kind: Literal["model", "tool"] = Field(description="Whose `text` it is: `model` or `tool`.")
     text: str = Field(description="What the model said, or the first characters of what the tool gave.")
     tool: str | None = Field(None, description="The tool that was called.")
     arguments: str | None = Field(None, description="Its arguments, as JSON.")

@@ -61,7 +61,8 @@ class ShadowGateRow(Row):
         description="How its probation ended, if it had one: `confirmed`, `rolled_back`, or `open` so far."
     )
     true_gain: float | None = Field(
-        description="Known-truth world only: what the candidate really gains on the type, accepted or not."
+        description="Known-truth world only, once the run has finished: what the candidate really gains "
+        "on the type, accepted or not."
     )
 
 

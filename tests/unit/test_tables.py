@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from skillmake.agent.trace import Step
-from skillmake.artifacts import write_text
+from skillmake.artifacts import canonical_line, write_text
 from skillmake.errors import DataError
 from skillmake.rollout import Rollout
 from skillmake.tables.calls import call_rows
@@ -241,6 +241,26 @@ def test_pandas_reads_each_table_with_its_types(folder: Path, tmp_path: Path) ->
     )
     with pytest.raises(DataError, match="not a table"):
         read_table(tmp_path / "prediction.jsonl")
+
+
+def test_no_sign_in_an_answer_ends_its_line(folder: Path, tmp_path: Path) -> None:
+    """Some of them end a line for Python, a carriage return one for readers of CSV."""
+    said = "a\u2028b\u0085c\rd\r\ne"
+    run = tmp_path / "signs"
+    for path in (folder / "data").iterdir():
+        text = path.read_text()
+        if path.name == "baseline.json":
+            value = json.loads(text)
+            value["rows"][0]["trace"] = [said]
+            text = json.dumps(value)
+        write_text(run / "data" / path.name, text)
+    write_text(run / "log/calls/baseline.jsonl", canonical_line({**LINE, "error": said}) + "\n")
+    for suffix, as_csv in (("jsonl", False), ("csv", True)):
+        gather(run, tmp_path, as_csv=as_csv)
+        assert read_table(tmp_path / f"traces.{suffix}")["text"][0] == said
+        assert read_table(tmp_path / f"llm_calls.{suffix}")["error"][0] == said
+    plain = pd.read_json(tmp_path / "traces.jsonl", lines=True)
+    assert plain["text"][0] == pd.read_csv(tmp_path / "traces.csv")["text"][0] == said
 
 
 def test_a_run_that_has_only_begun_has_all_tables_and_columns(folder: Path, tmp_path: Path) -> None:
