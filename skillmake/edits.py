@@ -1,7 +1,7 @@
 """Bounded edits of a skill text, each with its report (SPEC §5)."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from math import cos, floor, pi
 from typing import Literal
@@ -89,14 +89,16 @@ def apply_edits(
     token_cap: int,
     leaks: Callable[[Edit], str | None],
     ranked: Sequence[int] | None = None,
+    cases: Collection[str] | None = None,
 ) -> ApplyResult:
     """Apply at most `budget` edits in their order; the best supported ones are kept.
 
     `fuzzy_threshold`: similarity 0-100 from which an anchor that is not exact counts. `token_cap`: an
     edit after which the text is longer is undone. `leaks`: the leak guard. `ranked`: places of the edits,
-    the best first, instead of their support.
+    the best first, instead of their support. `cases`: those that count as support, for a model may name some
+    that nobody has shown it; None counts all.
     """
-    kept = _within_budget(edits, budget, ranked)
+    kept = _within_budget([_named(edit, cases) for edit in edits], budget, ranked)
     reports = []
     for number, edit in enumerate(edits):
         if number not in kept:
@@ -114,10 +116,15 @@ def apply_edits(
     return ApplyResult(text, tuple(reports), clipped=len(kept) < len(edits))
 
 
-def _within_budget(edits: Sequence[Edit], budget: int, ranked: Sequence[int] | None) -> set[int]:
-    by_support = sorted(range(len(edits)), key=lambda k: (-len(set(edits[k].support)), k))
+def _named(edit: Edit, cases: Collection[str] | None) -> int:
+    """How many cases an edit is meant for."""
+    return len({name for name in edit.support if cases is None or name in cases})
+
+
+def _within_budget(support: Sequence[int], budget: int, ranked: Sequence[int] | None) -> set[int]:
+    by_support = sorted(range(len(support)), key=lambda k: (-support[k], k))
     # A model's ranking may leave places out or name some that do not exist
-    order = dict.fromkeys([*(k for k in ranked or () if 0 <= k < len(edits)), *by_support])
+    order = dict.fromkeys([*(k for k in ranked or () if 0 <= k < len(support)), *by_support])
     return set(list(order)[: max(0, budget)])
 
 

@@ -143,6 +143,7 @@ def _apply(assignment: Assignment, proposal: Proposal, guard: LeakGuard, config:
         token_cap=config.skill_token_cap,
         leaks=guard.reason,
         ranked=proposal.ranked,
+        cases={case.question_id for case in assignment.pack.cases},
     )
 
 

@@ -69,6 +69,13 @@ def test_more_edits_than_the_budget_are_clipped_and_the_clip_is_recorded() -> No
     assert [report.status for report in candidate.reports] == ["over_budget", "applied"]
 
 
+def test_only_cases_of_the_pack_support_an_edit() -> None:
+    """The pack has q1 and q2: three ids that no case has do not outweigh one that is there."""
+    made_up = Edit(op="add", section="Rules", text="- Be brief.", support=("q7", "q8", "all"))
+    candidate = made(Proposal(edits=(made_up, KIND)), job(budget=1))
+    assert candidate.applied == (KIND,)
+
+
 def test_a_leak_never_reaches_the_gate() -> None:
     guard = LeakGuard([question("held-out-7", question="Where does the wet blue parcel go?")])
     leak = Edit(op="add", section="Rules", text="- Where does the wet blue parcel go? Here.")
