@@ -35,7 +35,7 @@ MORE = {"momentum": "llm", "diagnose_step": "judges", "diagnose_rollouts": "judg
 # Parameters that act on the DAG itself
 OTHERS = {
     "run": "names the folder of the run",
-    "slow.run_holdout_eval": "adds `holdout`; `epoch_end` and `metrics` read what it makes",
+    "slow.run_holdout_eval": "adds `holdout`; `epoch_report` and `metrics` read what it makes",
     "slow.soft_validation": "`val_eval2`; with judges it adds `soft_seed` and `soft_eval`",
     "data.seed": "stands for `questions`, `skills` and `prompts`; `baseline` reads its rollouts",
 }

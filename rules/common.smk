@@ -211,7 +211,8 @@ def after_steps(kind):
 END_KINDS = [
     "validation",
     *(["soft"] if SOFT else []),
-    *("scores", "settled_state", "settled_texts", "probation", "settled_best"),
+    *("scores", "observed_state"),
+    *("settled_state", "settled_texts", "probation", "settled_best"),
     *("momentum", "momentum_texts"),
     *("prompts", "prompts_texts"),
     *("validation2", "best", "texts"),

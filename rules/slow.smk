@@ -43,23 +43,55 @@ rule soft_eval:
         f"{JOB} soft_eval {ARGS}"
 
 
-# 2. scores of R, 3. its outcomes written back, 4. probations, 5. best: no call, so one job.
-rule settle_epoch:
+# 2. Hard, soft and mixed score of R.
+rule scores:
+    input:
+        **DATA,
+        validation=f"{END}/validation.json",
+        soft=[f"{END}/soft.json"] if SOFT else [],
+    output:
+        scores=f"{END}/scores.json",
+    log:
+        f"{RUN}/log/e{{e}}.scores.log",
+    params:
+        cfg=cfg(),
+        code=code("scores"),
+        io=io,
+    shell:
+        f"{JOB} scores {ARGS}"
+
+
+# 3. R's outcomes written back into what is known, whatever they are.
+rule write_back:
     input:
         **DATA,
         state=after_steps("state"),
+        validation=f"{END}/validation.json",
+    output:
+        state=f"{END}/observed_state.json",
+    log:
+        f"{RUN}/log/e{{e}}.write_back.log",
+    params:
+        cfg=cfg(),
+        code=code("write_back"),
+        io=io,
+    shell:
+        f"{JOB} write_back {ARGS}"
+
+
+# 4. Probations settled: confirmed, still open, or rolled back.
+rule probations:
+    input:
+        **DATA,
+        state=f"{END}/observed_state.json",
         texts=after_steps("texts"),
         validation=f"{END}/validation.json",
-        soft=[f"{END}/soft.json"] if SOFT else [],
-        previous=lambda w: epoch_end(int(w.e) - 1, "best"),
     output:
-        scores=f"{END}/scores.json",
         state=f"{END}/settled_state.json",
         texts=f"{END}/settled_texts.json",
         probation=f"{END}/probation.json",
-        best=f"{END}/settled_best.json",
     log:
-        f"{RUN}/log/e{{e}}.settle_epoch.log",
+        f"{RUN}/log/e{{e}}.probations.log",
     params:
         cfg=cfg(
             "slow.e_rollback",
@@ -68,10 +100,29 @@ rule settle_epoch:
             "slow.probation_epochs",
             "train.cooldown_steps",
         ),
-        code=code("settle_epoch"),
+        code=code("probations"),
         io=io,
     shell:
-        f"{JOB} settle_epoch {ARGS}"
+        f"{JOB} probations {ARGS}"
+
+
+# 5. Best: the version that R has measured, if it is strictly better.
+rule best:
+    input:
+        texts=after_steps("texts"),
+        validation=f"{END}/validation.json",
+        scores=f"{END}/scores.json",
+        previous=lambda w: epoch_end(int(w.e) - 1, "best"),
+    output:
+        best=f"{END}/settled_best.json",
+    log:
+        f"{RUN}/log/e{{e}}.best.log",
+    params:
+        cfg=cfg(),
+        code=code("best"),
+        io=io,
+    shell:
+        f"{JOB} best {ARGS}"
 
 
 # 6. Momentum: guidance in the skills that changed, if their gates let it in.
@@ -183,25 +234,44 @@ rule holdout:
         f"{JOB} holdout {ARGS}"
 
 
-# 9. the epoch's report, 10. p̂ refreshed and accumulators emptied: the next epoch's start.
-rule epoch_end:
+# 9. What the epoch has brought.
+rule epoch_report:
     input:
-        **DATA,
         start=lambda w: epoch_end(int(w.e) - 1, "state"),
         state=f"{END}/settled_state.json",
         validation=f"{END}/validation.json",
         scores=f"{END}/scores.json",
         probation=f"{END}/probation.json",
         momentum=f"{END}/momentum.json",
-        momentum_texts=f"{END}/momentum_texts.json",
         prompts=f"{END}/prompts.json",
-        prompts_texts=f"{END}/prompts_texts.json",
         validation2=f"{END}/validation2.json",
         best=f"{END}/best.json",
         texts=f"{END}/texts.json",
         holdout=[f"{END}/holdout.json"] if HOLDOUT else [],
     output:
         report=f"{END}/report.json",
+    log:
+        f"{RUN}/log/e{{e}}.epoch_report.log",
+    params:
+        cfg=cfg(),
+        code=code("epoch_report"),
+        io=io,
+    shell:
+        f"{JOB} epoch_report {ARGS}"
+
+
+# 10. p̂ refreshed and accumulators emptied: the state that the next epoch starts from.
+rule epoch_end:
+    input:
+        **DATA,
+        state=f"{END}/settled_state.json",
+        momentum=f"{END}/momentum.json",
+        momentum_texts=f"{END}/momentum_texts.json",
+        prompts=f"{END}/prompts.json",
+        prompts_texts=f"{END}/prompts_texts.json",
+        validation2=f"{END}/validation2.json",
+        best=f"{END}/best.json",
+    output:
         state=f"{END}/state.json",
     log:
         f"{RUN}/log/e{{e}}.epoch_end.log",

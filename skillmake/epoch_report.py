@@ -10,7 +10,13 @@ from skillmake.ledger import LedgerRow
 from skillmake.momentum import MomentumReport
 from skillmake.prompts_update import PromptsReport, SecondValidation
 from skillmake.scores import Score, Scores
-from skillmake.slow import BestReport, ProbationOutcome, ProbationReport, Validation
+from skillmake.slow import (
+    BestReport,
+    ProbationOutcome,
+    ProbationReport,
+    Validation,
+    epochs_without_best,
+)
 from skillmake.state import Best, State
 from skillmake.texts import Texts
 
@@ -107,17 +113,17 @@ class SlowFiles:
     holdout: Holdout | None
 
 
-def make_report(start: State, after: State, files: SlowFiles) -> EpochReport:
-    """The report of the epoch between the states `start` and `after`."""
+def make_report(start: State, settled: State, files: SlowFiles) -> EpochReport:
+    """The report of the epoch that began with the state `start`; `settled`: that behind its probations."""
     leader, second = files.best.by_mixed, files.second
     return EpochReport(
-        epoch=after.epoch,
+        epoch=settled.epoch + 1,
         measured=(files.validation.skills, files.validation.prompts),
         next=(files.texts.skills.digest, files.texts.prompts.digest),
         score=files.scores.overall,
         by_type=files.scores.by_type,
         second=second.scores and second.scores.overall,
-        edits=edit_tallies(after.ledger, start.step),
+        edits=edit_tallies(settled.ledger, start.step),
         probations=files.probations.outcomes,
         momentum=_momentum_lines(files.momentum),
         momentum_reason=files.momentum.reason,
@@ -135,7 +141,7 @@ def make_report(start: State, after: State, files: SlowFiles) -> EpochReport:
             mixed=leader.mixed,
             epoch=leader.epoch,
         ),
-        epochs_without_best=after.epochs_without_best,
+        epochs_without_best=epochs_without_best(settled, files.best),
         holdout=files.holdout.sides if files.holdout else None,
     )
 

@@ -197,13 +197,18 @@ def choose_best(
     return BestReport(best=best, texts=measured, promoted=True, by_mixed=leader)
 
 
+def epochs_without_best(state: State, report: BestReport) -> int:
+    """Epochs since the last best, with the one that ends; `state`: any of that epoch."""
+    return 0 if report.promoted else state.epochs_without_best + 1
+
+
 def end_epoch(state: State, report: BestReport, epoch: int, slow: Slow) -> State:
     """The state the next epoch starts from: p̂ refreshed, accumulators empty, best noted."""
     return state.model_copy(
         update={
             "epoch": epoch,
             "best": report.best,
-            "epochs_without_best": 0 if report.promoted else state.epochs_without_best + 1,
+            "epochs_without_best": epochs_without_best(state, report),
             "p_hat": update_p_hat(state.p_hat, state.seen, slow.gamma),
             "seen": {},
         }

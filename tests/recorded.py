@@ -11,7 +11,7 @@ from pathlib import Path
 from skillmake.agent.loop import Prediction
 from skillmake.artifacts import canonical, sha256, write_text
 from skillmake.candidate import Candidate
-from skillmake.config.models import Gate, Slow
+from skillmake.config.models import Gate
 from skillmake.edits import Edit, EditReport
 from skillmake.epoch_report import SlowFiles, make_report
 from skillmake.gate import Draw, run_gate
@@ -24,7 +24,7 @@ from skillmake.questions import dump_questions
 from skillmake.rollout import Rollout
 from skillmake.scores import score
 from skillmake.settle import GateResult, settle
-from skillmake.slow import ProbationReport, choose_best, end_epoch, validate
+from skillmake.slow import ProbationReport, choose_best, validate
 from skillmake.texts import Texts
 from tests.starts import TEXTS, start
 from tests.worlds import case, row
@@ -131,7 +131,7 @@ def write_run(folder: Path) -> None:
         texts=texts,
         holdout=held_out,
     )
-    report = make_report(first, end_epoch(after, best, 1, Slow()), files)
+    report = make_report(first, after, files)
     for name, value in (
         ("validation", validation),
         ("scores", scores),

@@ -27,9 +27,9 @@ BEFORE = {
     "plan": ("plan",),
     "rollout": ("rollout",),
     "measured": ("val_eval",),
-    "validation": ("val_eval", "settle_epoch"),
-    "momentum": ("val_eval", "settle_epoch", "momentum"),
-    "prompts": ("val_eval", "settle_epoch", "momentum", "prompts"),
+    "validation": ("val_eval", "soft_eval", "scores"),
+    "momentum": ("val_eval", "write_back", "probations", "momentum"),
+    "prompts": ("val_eval", "write_back", "probations", "momentum", "prompts"),
 }
 DELIVERY = (99, 999, True, True)
 

@@ -225,7 +225,7 @@ def test_an_epoch_in_which_nothing_was_accepted_changes_what_is_known_and_nothin
     files = SlowFiles(
         r, score(r, units(2), {}), ProbationReport(outcomes=()), idle, report, NOT_RUN, found, texts, None
     )
-    made = make_report(start, after, files)
+    made = make_report(start, now, files)
     assert (made.score, made.by_type) == (Score(hard=0.5, soft=0.5, mixed=0.5), {"alpha": made.score})
     assert made.measured == made.next == (TEXTS.skills.digest, TEXTS.prompts.digest)
     assert made.edits == {"alpha": EditTally(tried=1, rejected=1)}

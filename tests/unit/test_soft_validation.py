@@ -115,7 +115,7 @@ def run() -> Iterator[Run]:
 
 
 def end_of(run: Run, epoch: str) -> tuple[Scores, BestReport]:
-    """Scores of R, and the best version behind it, made by soft_seed, init, soft_eval and settle_epoch."""
+    """Scores of R, and the best version behind it, made by soft_seed, init, soft_eval, scores and best."""
     run.make(f"{RUN}/init/state.json")
     copies = {f"{RUN}/{epoch}/s001/state.json": f"{RUN}/init/state.json"}
     if epoch == "e02":
@@ -154,7 +154,7 @@ def test_the_best_by_mixed_score_is_not_the_best(judge: Judge, run: Run) -> None
 def test_without_judges_there_is_no_soft_score_to_make(judge: Judge, run: Run) -> None:
     for change in ({"diagnose": {"method": "rules"}}, {"slow": {"soft_validation": False}}):
         plain = Run(overlay(CONFIG, change))
-        assert plain.rules["settle_epoch"].parts["input"]["soft"] == []
+        assert plain.rules["scores"].parts["input"]["soft"] == []
         assert plain.rules["init"].parts["input"]["soft"] == []
     assert run.rules["init"].parts["input"]["soft"] == [f"{RUN}/data/soft.json"]
     assert judge.asked == []
