@@ -95,7 +95,9 @@ def refused(status: int, body: Any, headers: Mapping[str, str], config: ModelCon
         return _final(status, said, "correct models.*.model or models.*.base_url")
     if status == 405:
         return _final(status, said, NO_API)
-    return CallFailure(FILTERED if code == "content_filter" else f"HTTP {status}: {said}")
+    if code == "content_filter":
+        return CallFailure(FILTERED)
+    return CallFailure(f"HTTP {status}: {said}", asks_too_much=status in (400, 422))
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:

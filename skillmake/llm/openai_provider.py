@@ -39,6 +39,7 @@ class OpenAIProvider:
             )
         self._config, self._key, self._timeout, self._most = config, key or "unused", timeout, answer_bytes
         self._client: Any = None
+        self._takes_schemas = True
 
     @property
     def identity(self) -> dict[str, Any]:
@@ -55,7 +56,7 @@ class OpenAIProvider:
 
     async def complete(self, request: ChatRequest) -> ChatResponse:
         try:
-            answer = read_completion(await self._send(request))
+            answer = read_completion(await self._send_or_less(request))
         except CallFailure as failure:
             failure.reason = without_key(failure.reason, self._key)
             raise
@@ -64,6 +65,21 @@ class OpenAIProvider:
     async def close(self) -> None:
         if self._client is not None:
             await self._client.close()
+
+    async def _send_or_less(self, request: ChatRequest) -> bytes:
+        """What teacher and judges want as JSON stands in their prompts too, so an endpoint that refuses schemas
+        is asked without. How a student answers without one is for `agent.constrained` to say."""
+        plain = replace(request, schema=None)
+        if request.schema is None or not self._takes_schemas:
+            return await self._send(plain)
+        try:
+            return await self._send(request)
+        except CallFailure as failure:
+            if not failure.asks_too_much:
+                raise
+        body = await self._send(plain)
+        self._takes_schemas = False
+        return body
 
     async def _send(self, request: ChatRequest) -> bytes:
         """The body of the answer; every way to fail becomes a CallFailure."""

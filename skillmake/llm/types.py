@@ -73,7 +73,8 @@ class Reply:
 class CallFailure(Exception):  # noqa: N818 - CallError is the value it becomes
     """Raised by a provider. `retryable`: another try may work (429, 5xx, timeout, cut connection).
     `fatal`: no call will ever work (wrong key, wrong model), so the job must stop, after the tries if it is
-    retryable as well. `retry_after`: seconds the endpoint asked us to wait. `hint`: what to do about it."""
+    retryable as well. `retry_after`: seconds the endpoint asked us to wait. `hint`: what to do about it.
+    `asks_too_much`: the endpoint does not take the request as it is; one that asks for less may work."""
 
     def __init__(
         self,
@@ -83,10 +84,11 @@ class CallFailure(Exception):  # noqa: N818 - CallError is the value it becomes
         fatal: bool = False,
         retry_after: float | None = None,
         hint: str = "",
+        asks_too_much: bool = False,
     ) -> None:
         super().__init__(reason)
         self.reason, self.retryable, self.fatal, self.retry_after = reason, retryable, fatal, retry_after
-        self.hint = hint
+        self.hint, self.asks_too_much = hint, asks_too_much
 
 
 class Provider(Protocol):

@@ -79,7 +79,7 @@ def test_every_used_role_is_probed(examine: Examine) -> None:
 
 @pytest.mark.parametrize(
     ("how", "levels"),
-    [("refuses", ("fail", "fail", "fail", "fail")), ("ignores", ("warn", "fail", "warn", "warn"))],
+    [("refuses", ("fail", "fail", "fail", "warn")), ("ignores", ("warn", "fail", "warn", "warn"))],
 )
 def test_features_that_are_switched_off(examine: Examine, how: str, levels: tuple[str, ...]) -> None:
     lacks = dict.fromkeys(("schema", "tools", "images"), how)

@@ -1,8 +1,10 @@
 """The teacher that is a model: what it is shown, and what its answers become."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
+from urllib.request import urlopen
 
 import pytest
 
@@ -10,11 +12,13 @@ from skillmake.config.endpoints import ModelConfig
 from skillmake.llm.cache import CallCache
 from skillmake.llm.client import Client
 from skillmake.llm.cost import Caps, Meter
-from skillmake.llm.types import CallFailure, ChatRequest, ChatResponse
+from skillmake.llm.openai_provider import OpenAIProvider
+from skillmake.llm.types import CallError, CallFailure, ChatRequest, ChatResponse
 from skillmake.packs import Pack
 from skillmake.rehearsal.config import WorldConfig
 from skillmake.rehearsal.faults import spoiled
 from skillmake.rehearsal.provider import RehearsalProvider
+from skillmake.rehearsal.server import ServerConfig, serve
 from skillmake.rehearsal.world import World
 from skillmake.teachers.llm import LlmTeacher
 from skillmake.teachers.templates import Templates
@@ -131,3 +135,26 @@ def test_an_unparsable_answer_is_repaired_once(model: Model) -> None:
 @with_model("patch", 2000, "refused")
 def test_a_call_that_fails_for_good_is_skipped_with_its_reason(model: Model) -> None:
     assert refused(made(model.teacher, job(cases()))) == "teacher call failed: HTTP 400"
+
+
+def test_an_endpoint_that_refuses_schemas_is_asked_without_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is refused once; a student whose answers are held to options is told."""
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    with serve(ServerConfig(world=WORLD.config, lacks={"schema": "refuses"})) as (url, _):
+        config = ModelConfig(
+            provider="openai", model="rehearsal-teacher", base_url=f"{url}/v1", max_tokens=2000
+        )
+        provider = OpenAIProvider(config, 20.0)
+        client = Client(provider, "teacher", CallCache(tmp_path / "cache"), Meter(tmp_path, Caps(), "t"))
+        teacher = LlmTeacher(client, config, TEMPLATES, "patch")
+        proposals = [teacher.propose(job(cases(), budget=budget)) for budget in (3, 4)]
+        (held,) = client.ask([ChatRequest(({"role": "user", "content": "Hello."},), choices=("a", "b"))])
+        client.close()
+        with urlopen(f"{url}/stats", timeout=10) as answer:
+            kinds = json.load(answer)["kinds"]
+    assert all(proposal.edits for proposal in proposals)
+    assert isinstance(held.outcome, CallError)
+    assert held.outcome.reason.startswith("HTTP 400: schema: not supported")
+    assert kinds == {"400": 2, "ok": 2}
