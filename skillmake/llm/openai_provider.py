@@ -67,8 +67,8 @@ class OpenAIProvider:
             await self._client.close()
 
     async def _send_or_less(self, request: ChatRequest) -> bytes:
-        """What teacher and judges want as JSON stands in their prompts too, so an endpoint that refuses schemas
-        is asked without. How a student answers without one is for `agent.constrained` to say."""
+        """The body of the answer. Prompts of teacher and judges say themselves which JSON is wanted, so an
+        endpoint that refuses schemas is asked without; what a student does then, `agent.constrained` says."""
         plain = replace(request, schema=None)
         if request.schema is None or not self._takes_schemas:
             return await self._send(plain)
