@@ -107,13 +107,16 @@ def settle_probations(
     for path in sorted(state.probations):
         probation = state.probations[path]
         before = unit_outcomes(units, probation.snapshot)
-        pairs = [(was, now[unit]) for unit, was in before.items() if unit in now and was is not None]
-        numbers = _flips(pairs)
-        outcome = probation_outcome(numbers, slow, probation.validations + 1)
+        known = {unit: was for unit, was in before.items() if was is not None}
+        numbers = _flips([(was, now[unit]) for unit, was in known.items() if unit in now])
+        # Where all that is known ended in errors, R says nothing: it is no validation that has been lasted
+        has_validated = numbers.n > 0 or not known
+        lasted = probation.validations + has_validated
+        outcome = probation_outcome(numbers, slow, lasted) if has_validated else "open"
         if outcome == "rolled_back":
             state, texts = _roll_back(state, texts, probation, numbers, cooldown_steps)
         elif outcome == "open":
-            still_open[path] = probation.model_copy(update={"validations": probation.validations + 1})
+            still_open[path] = probation.model_copy(update={"validations": lasted})
         reports.append(
             ProbationOutcome(
                 task_type=probation.task_type,

@@ -193,6 +193,15 @@ def test_an_error_in_r_is_no_regression() -> None:
     assert outcomes == ["confirmed"]
 
 
+def test_a_probation_whose_units_all_ended_in_errors_goes_on() -> None:
+    """The one validation that it may last is still to come."""
+    slow = SLOW.model_copy(update={"e_keep": 3, "e_drop": 1.25, "probation_epochs": 1})
+    before = state(probations={ALPHA: probation("+-+-")})
+    after, texts, outcomes = after_r(before, "!!!!", slow=slow)
+    assert (outcomes, texts, after.probations) == (["open"], TEXTS, before.probations)
+    assert after.rejected == {}
+
+
 def test_probations_are_settled_each_on_its_own_snapshot() -> None:
     """Alpha's six units all regress, beta's six all improve: only alpha goes back."""
     of = [*units(6), *units(6, "beta", "b")]
