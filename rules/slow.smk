@@ -261,9 +261,11 @@ rule epoch_report:
 
 
 # 10. p̂ refreshed and accumulators emptied: the state that the next epoch starts from.
+# It waits for the report, which it does not read: no epoch begins before the one before it is over.
 rule epoch_end:
     input:
         **DATA,
+        report=f"{END}/report.json",
         state=f"{END}/settled_state.json",
         momentum=f"{END}/momentum.json",
         momentum_texts=f"{END}/momentum_texts.json",

@@ -59,3 +59,7 @@ def test_probations_see_what_r_has_written_back_and_the_best_is_what_r_has_measu
     assert "observed_state" in of_the_end(found["probations"].parts["input"])
     assert of_the_end(found["best"].parts["input"]) == ["validation", "scores"]
     assert "settled_texts" in of_the_end(found["momentum"].parts["input"])
+
+
+def test_an_epoch_has_its_report_before_the_next_one_can_begin() -> None:
+    assert "report" in of_the_end(rules()["epoch_end"].parts["input"])
