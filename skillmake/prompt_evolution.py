@@ -1,8 +1,9 @@
 """Evolution of the system prompt and of a tool's prompt record (SPEC §7 point 7)."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from difflib import SequenceMatcher
-from typing import Literal
+from typing import Any, Literal
 
 from skillmake.artifacts import Artifact
 from skillmake.config.models import Evolve
@@ -10,7 +11,7 @@ from skillmake.edits import Edit
 from skillmake.guards import LeakGuard
 from skillmake.packs import Pack
 from skillmake.skilltext import estimated_tokens
-from skillmake.structured import Answer, Ask, Asker
+from skillmake.structured import Answer, Ask, Asker, Got
 
 Kind = Literal["system", "tool"]
 TOOL_TEXTS = ("extract", "verify")
@@ -43,45 +44,76 @@ class PromptCandidate(Artifact):
     completion_tokens: int = 0
 
 
-def evolve_prompt(
-    kind: Kind,
-    name: str,
-    texts: Mapping[str, str],
-    pack: Pack,
-    *,
-    budget: int,
-    teacher: Asker | None,
-    guard: LeakGuard,
-    config: Evolve,
-) -> PromptCandidate:
-    """Ask the teacher for the record written anew, with at most `budget` lines of it changed.
+@dataclass(frozen=True)
+class Record:
+    """A prompt record as it is now, and the cases for which it was found to blame.
 
-    `texts`: the system prompt under any one key, or a tool's texts under `extract` and `verify` (else
-    ValueError). `pack`: the cases for which the record was found to blame; lapses alone cost no call.
-    `teacher`: None where there is no teacher model. More changed lines than the budget or an empty text are
-    repaired once, like an answer that does not parse; a leak or a text above `config.skill_token_cap` is
-    skipped.
+    `texts`: the system prompt under any one key, or a tool's texts under `extract` and `verify`, else
+    ValueError.
     """
-    before = dict(texts)
-    fields = dict(zip(_fields(kind, before), sorted(before), strict=True))
-    blank = PromptCandidate(kind=kind, name=name, status="skipped", before=before, after=before)
-    if reason := _no_call(pack, teacher):
-        return blank.model_copy(update={"reason": reason})
-    assert teacher is not None
 
-    def check(answer: Answer) -> str:
-        return _problem(before, _texts(answer, fields), budget)
+    kind: Kind
+    name: str
+    texts: Mapping[str, str]
+    pack: Pack
 
-    prompt = teacher.prompt(f"{kind}.md", name=name, texts=before, pack=pack, budget=budget)
-    got = teacher.ask([Ask(prompt, SystemAnswer if kind == "system" else ToolAnswer, check)])[0]
+    def __post_init__(self) -> None:
+        _fields(self.kind, self.texts)
+
+    @property
+    def fields(self) -> dict[str, str]:
+        """Key of each text by its field in the answer."""
+        return dict(zip(_fields(self.kind, self.texts), sorted(self.texts), strict=True))
+
+
+def evolve_records(
+    records: Sequence[Record], *, budget: int, teacher: Asker | None, guard: LeakGuard, config: Evolve
+) -> list[PromptCandidate]:
+    """Ask the teacher for each record written anew, with at most `budget` lines of it changed.
+
+    `teacher`: None where there is no teacher model. Lapses alone cost no call. More changed lines than the
+    budget or an empty text are repaired once, like an answer that does not parse; a leak or a text above
+    `config.skill_token_cap` is skipped. The records are asked for together.
+    """
+    reasons = [_no_call(record.pack, teacher) for record in records]
+    asked = [k for k, reason in enumerate(reasons) if not reason]
+    asks = [_ask(records[k], budget, teacher) for k in asked if teacher]
+    got = dict(zip(asked, teacher.ask(asks) if teacher else [], strict=True))
+    return [
+        _judged(record, got[k], guard, config) if k in got else _candidate(record, reason=reasons[k])
+        for k, record in enumerate(records)
+    ]
+
+
+def _ask(record: Record, budget: int, teacher: Asker) -> Ask[Answer]:
+    before, fields = dict(record.texts), record.fields
+    values = {"name": record.name, "texts": before, "pack": record.pack, "budget": budget}
+    return Ask(
+        teacher.prompt(f"{record.kind}.md", **values),
+        SystemAnswer if record.kind == "system" else ToolAnswer,
+        lambda answer: _problem(before, _texts(answer, fields), budget),
+    )
+
+
+def _judged(record: Record, got: Got[Answer], guard: LeakGuard, config: Evolve) -> PromptCandidate:
     paid = {key: getattr(got, key) for key in ("calls", "prompt_tokens", "completion_tokens")}
     if got.value is None:
-        found: dict[str, object] = {"reason": f"the teacher's answer cannot be used: {got.problem}"}
-    else:
-        after = _texts(got.value, fields)
-        reason = _refused(before, after, guard, config.skill_token_cap)
-        found = {"reason": reason} if reason else {"status": "proposed", "after": after}
-    return blank.model_copy(update={**paid, **found})
+        return _candidate(record, reason=f"the teacher's answer cannot be used: {got.problem}", **paid)
+    after = _texts(got.value, record.fields)
+    reason = _refused(record.texts, after, guard, config.skill_token_cap)
+    return _candidate(record, None if reason else after, reason=reason, **paid)
+
+
+def _candidate(record: Record, after: Mapping[str, str] | None = None, **more: Any) -> PromptCandidate:
+    """With these texts, or skipped."""
+    return PromptCandidate(
+        kind=record.kind,
+        name=record.name,
+        status="skipped" if after is None else "proposed",
+        before=dict(record.texts),
+        after=dict(after or record.texts),
+        **more,
+    )
 
 
 def changed_lines(before: str, after: str) -> int:

@@ -1,10 +1,12 @@
 """What a prompts job needs, from its configuration; or the reason why there is nothing to do."""
 
+from functools import partial
+
 from skillmake.benchmark import Benchmark
 from skillmake.guards import LeakGuard
 from skillmake.job import Job
-from skillmake.packs import Diagnosis, Pack
-from skillmake.prompt_evolution import Kind, PromptCandidate, evolve_prompt
+from skillmake.packs import Diagnosis
+from skillmake.prompt_evolution import evolve_records
 from skillmake.prompts_update import PromptsReport, evolve_prompts
 from skillmake.teachers.factory import prompt_teacher
 from skillmake.texts import Texts
@@ -19,13 +21,12 @@ def make_prompts(
         return PromptsReport(reason="slow.evolve_prompts is false"), texts
     if config.evolve.teacher == "exemplar":
         return PromptsReport(reason="evolve.teacher: exemplar has no model that could edit them"), texts
-    guard = LeakGuard(benchmark.held_out)
     with prompt_teacher(job) as teacher:
-
-        def evolver(kind: Kind, name: str, before: dict[str, str], pack: Pack) -> PromptCandidate:
-            budget = config.evolve.edit_budget_end
-            return evolve_prompt(
-                kind, name, before, pack, budget=budget, teacher=teacher, guard=guard, config=config.evolve
-            )
-
+        evolver = partial(
+            evolve_records,
+            budget=config.evolve.edit_budget_end,
+            teacher=teacher,
+            guard=LeakGuard(benchmark.held_out),
+            config=config.evolve,
+        )
         return evolve_prompts(texts, diagnoses, evolver, epoch)

@@ -1,19 +1,18 @@
 """Steps 7 and 8 of the slow update: new prompts, and the second validation that they must stand."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Literal
 
 from skillmake.artifacts import Artifact
 from skillmake.diagnose import confusions
 from skillmake.packs import Diagnosis, Pack
-from skillmake.prompt_evolution import TOOL_TEXTS, Kind, PromptCandidate
+from skillmake.prompt_evolution import TOOL_TEXTS, Kind, PromptCandidate, Record
 from skillmake.scores import Scores, SoftScores
 from skillmake.slow import BestReport, Validation, choose_best
 from skillmake.texts import SYSTEM_PROMPT, Texts
 
 Verdict = Literal["not_run", "kept", "reverted"]
-# A prompt by kind and name, its texts by key, and its pack of the epoch.
-Evolver = Callable[[Kind, str, dict[str, str], Pack], PromptCandidate]
+Evolver = Callable[[Sequence[Record]], list[PromptCandidate]]
 
 
 class PromptsReport(Artifact):
@@ -68,16 +67,19 @@ def evolve_prompts(
     }
     for name in sorted({name for each in found for name in each.tools}):
         packs["tool", name] = merge_packs(each.tools[name] for each in found if name in each.tools)
-    candidates = []
-    files: dict[str, str] = {}
+    records = []
     for (kind, name), pack in packs.items():
         paths = prompt_paths(kind, name)
-        if not set(paths.values()) <= set(texts.prompts.files):
-            continue
-        before = {key: texts.prompts.files[path] for key, path in paths.items()}
-        candidate = evolver(kind, name, before, pack)
-        candidates.append(candidate)
-        files |= {paths[key]: text for key, text in candidate.after.items() if text != before[key]}
+        if set(paths.values()) <= set(texts.prompts.files):
+            now = {key: texts.prompts.files[path] for key, path in paths.items()}
+            records.append(Record(kind, name, now, pack))
+    candidates = evolver(records)
+    files = {
+        prompt_paths(candidate.kind, candidate.name)[key]: text
+        for candidate in candidates
+        for key, text in candidate.after.items()
+        if text != candidate.before[key]
+    }
     report = PromptsReport(candidates=tuple(candidates), changed=tuple(sorted(files)))
     return report, texts.with_prompts(files, f"prompts of epoch {epoch}")
 

@@ -204,15 +204,14 @@ def serve(
             if url.done():
                 raise
             url.set_exception(error)
-        finally:
-            loop.close()
 
     thread = threading.Thread(target=work, name="rehearsal", daemon=True)
 
     def end() -> None:
-        if thread.is_alive():
+        if not loop.is_closed():
             loop.call_soon_threadsafe(stop.set)
             thread.join()
+            loop.close()
 
     thread.start()
     try:

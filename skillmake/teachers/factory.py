@@ -42,7 +42,7 @@ def momentum_teacher(job: Job) -> Iterator[MomentumTeacher]:
 
 @contextmanager
 def prompt_teacher(job: Job) -> Iterator[Asker]:
-    """The job's `llm` teacher as `evolve_prompt` asks it."""
+    """The job's `llm` teacher as `evolve_records` asks it."""
     config = job.config
     with job_client(job, "teacher") as client:
         yield Asker(client, config.models.teacher, Templates(Path(config.evolve.templates)))

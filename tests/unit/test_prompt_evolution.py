@@ -17,7 +17,7 @@ from skillmake.llm.client import Client
 from skillmake.llm.cost import Caps, Meter
 from skillmake.llm.types import ChatRequest, ChatResponse, Provider
 from skillmake.packs import Case, Pack
-from skillmake.prompt_evolution import PromptCandidate, changed_lines, evolve_prompt
+from skillmake.prompt_evolution import PromptCandidate, Record, changed_lines, evolve_records
 from skillmake.rehearsal.config import WorldConfig
 from skillmake.rehearsal.habits import KEEP_ALL
 from skillmake.rehearsal.provider import RehearsalProvider
@@ -86,7 +86,8 @@ def tools(tmp_path: Path) -> Iterator[Tools]:
         values = {"pack": PACK, "budget": 2, "guard": LeakGuard([]), "config": Evolve(), **more}
         kind = "system" if len(texts) == 1 else "tool"
         teacher = Asker(client(provider), MODEL, TEMPLATES)
-        return evolve_prompt(kind, "lens", texts, values.pop("pack"), teacher=teacher, **values)
+        record = Record(kind, "lens", texts, values.pop("pack"))
+        return evolve_records([record], teacher=teacher, **values)[0]
 
     yield Tools(client, evolve)
     for made in clients:
@@ -188,16 +189,15 @@ def test_a_pack_that_makes_no_case_costs_no_call(pack: Pack, reason: str, tools:
 
 
 def test_without_a_teacher_model_nothing_is_evolved() -> None:
-    found = evolve_prompt(
-        "system", "", SYSTEM, PACK, budget=1, teacher=None, guard=LeakGuard([]), config=Evolve()
-    )
+    record = Record("system", "", SYSTEM, PACK)
+    (found,) = evolve_records([record], budget=1, teacher=None, guard=LeakGuard([]), config=Evolve())
     assert refused(found) == "there is no teacher model (evolve.teacher)"
 
 
 @pytest.mark.parametrize(("kind", "texts"), [("tool", {"extract": "x"}), ("system", TOOL), ("system", {})])
 def test_a_record_with_other_texts_is_a_mistake(kind: Any, texts: dict[str, str]) -> None:
     with pytest.raises(ValueError, match=f"a {kind} prompt has"):
-        evolve_prompt(kind, "", texts, PACK, budget=1, teacher=None, guard=LeakGuard([]), config=Evolve())
+        Record(kind, "", texts, PACK)
 
 
 @pytest.mark.parametrize(
@@ -274,3 +274,25 @@ def test_the_ranking_prompt_lists_the_edits_and_the_teacher_of_the_world_ranks_t
     got = rank_edits(asker, assignment(), [WIDE, NARROW])
     assert got.value is not None
     assert sorted(got.value.order) == [1, 2]
+
+
+def test_the_records_are_asked_for_together_and_one_without_a_case_not_at_all(tools: Tools) -> None:
+    """Two first tries, then the repair of the second: its answer has no text."""
+    provider = Scripted(
+        {"system": "You answer.\nBe exact.\nBe kind."},
+        {"extract": "", "verify": "Look."},
+        {"extract": "Note it.", "verify": "Look."},
+    )
+    records = [
+        Record("system", "system", SYSTEM, PACK),
+        Record("tool", "idle", TOOL, Pack()),
+        Record("tool", "lens", TOOL, PACK),
+    ]
+    teacher = Asker(tools.client(provider), MODEL, TEMPLATES)
+    found = evolve_records(records, budget=2, teacher=teacher, guard=LeakGuard([]), config=Evolve())
+    assert [(each.name, each.status, len(each.calls)) for each in found] == [
+        ("system", "proposed", 1),
+        ("idle", "skipped", 0),
+        ("lens", "proposed", 2),
+    ]
+    assert [len(request.messages) for request in provider.asked] == [1, 1, 3]

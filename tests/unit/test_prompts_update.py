@@ -1,11 +1,13 @@
 """System and tool prompts, and the second validation that they must stand (SPEC §7.7-8)."""
 
+from collections.abc import Sequence
+
 import pytest
 
 from skillmake.agent.loop import Observation
 from skillmake.epoch_end import fold_prompts
 from skillmake.packs import Diagnosis, Pack
-from skillmake.prompt_evolution import Kind, PromptCandidate
+from skillmake.prompt_evolution import PromptCandidate, Record
 from skillmake.prompts_update import (
     PromptsReport,
     SecondValidation,
@@ -41,12 +43,15 @@ def test_all_prompts_of_an_epoch_are_one_new_version() -> None:
     steps = [diagnosis(packs[0]), diagnosis(packs[1], search=packs[0])]
     seen = []
 
-    def evolver(kind: Kind, name: str, before: dict[str, str], pack: Pack) -> PromptCandidate:
-        seen.append((kind, name, before, [c.question_id for c in pack.cases]))
+    def brief(record: Record) -> PromptCandidate:
+        before = dict(record.texts)
+        seen.append((record.kind, record.name, before, [c.question_id for c in record.pack.cases]))
         after = {key: f"{text}Be brief.\n" for key, text in before.items()}
-        return PromptCandidate(kind=kind, name=name, status="proposed", before=before, after=after)
+        return PromptCandidate(
+            kind=record.kind, name=record.name, status="proposed", before=before, after=after
+        )
 
-    report, after = evolve_prompts(WITH_TOOLS, steps, evolver, 2)
+    report, after = evolve_prompts(WITH_TOOLS, steps, lambda records: list(map(brief, records)), 2)
     assert seen == [
         ("system", "system", {"system": "Answer."}, ["d00", "d01"]),
         ("tool", "search", {"extract": "Extract.\n", "verify": "Verify.\n"}, ["d00"]),
@@ -60,9 +65,11 @@ def test_all_prompts_of_an_epoch_are_one_new_version() -> None:
 def test_a_tool_without_texts_of_its_own_is_left_alone() -> None:
     steps = [diagnosis(Pack(), unknown=Pack(cases=(case("d00", False),)))]
 
-    def evolver(kind: Kind, name: str, before: dict[str, str], pack: Pack) -> PromptCandidate:
-        assert (kind, pack) == ("system", Pack())
-        return PromptCandidate(kind=kind, name=name, status="skipped", before=before, after=before)
+    def evolver(records: Sequence[Record]) -> list[PromptCandidate]:
+        (system,) = records
+        assert (system.kind, system.pack) == ("system", Pack())
+        texts = dict(system.texts)
+        return [PromptCandidate(kind="system", name=system.name, status="skipped", before=texts, after=texts)]
 
     report, after = evolve_prompts(WITH_TOOLS, steps, evolver, 1)
     assert [c.name for c in report.candidates] == ["system"]
