@@ -18,7 +18,7 @@ from skillmake.llm.openai_provider import OpenAIProvider
 from skillmake.llm.types import Provider
 from skillmake.momentum import Comparison, Sample
 from skillmake.packs import Pack
-from skillmake.prompt_evolution import Kind, evolve_prompt
+from skillmake.prompt_evolution import Kind, Record, evolve_records
 from skillmake.rehearsal.config import WorldConfig
 from skillmake.rehearsal.provider import RehearsalProvider
 from skillmake.rehearsal.server import ServerConfig, serve
@@ -69,16 +69,12 @@ def guide(client: Client) -> Any:
 
 
 def by_kind(kind: Kind, texts: dict[str, str]) -> Ask:
-    return lambda client: evolve_prompt(
-        kind,
-        "lens",
-        texts,
-        PACK,
-        budget=3,
-        teacher=Asker(client, MODEL, EVOLVE),
-        guard=LeakGuard([]),
-        config=Evolve(),
-    )
+    def ask(client: Client) -> Any:
+        records, teacher = [Record(kind, "lens", texts, PACK)], Asker(client, MODEL, EVOLVE)
+        (found,) = evolve_records(records, budget=3, teacher=teacher, guard=LeakGuard([]), config=Evolve())
+        return found
+
+    return ask
 
 
 ASKED: dict[str, tuple[Ask, str]] = {
