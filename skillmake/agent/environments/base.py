@@ -45,6 +45,11 @@ class ToolResult:
     is_notice: bool = False
 
 
+def are_texts(value: object) -> bool:
+    """Whether it is a tuple or a list of texts; a user's own code may give anything."""
+    return isinstance(value, (tuple, list)) and all(isinstance(part, str) for part in value)
+
+
 class Context(Protocol):
     """What can be looked up for one question.
 

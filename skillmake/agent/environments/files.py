@@ -32,8 +32,8 @@ def _own_module(environment: str) -> list[str]:
     module, _, factory = environment.partition(":")
     try:
         spec = find_spec(module) if factory else None
-    except ModuleNotFoundError:
-        return []  # the agent says so, with the name of the parameter
+    except Exception:  # the user's package is run by this; the agent says what is wrong, with the parameter
+        return []
     origin = Path(spec.origin) if spec is not None and spec.origin else None
     if origin is None or not origin.is_relative_to(Path.cwd()):
         return []
