@@ -72,11 +72,14 @@ class VideoTree(Artifact):
         """Children in order of time."""
         return self._children.get(node_id, [])
 
+    @cached_property
+    def _leaves(self) -> list[Node]:
+        leaves = (node for node in self.nodes if node.node_id not in self._children)
+        return sorted(leaves, key=lambda node: (node.span, node.node_id))
+
     def leaves(self, span: tuple[float, float] | None = None) -> list[Node]:
         """Nodes without children in order of time; with `span` (seconds) those that overlap it."""
-        nodes = [node for part in self._children.values() for node in part if not self.children(node.node_id)]
-        nodes.sort(key=lambda node: (node.span, node.node_id))
-        return [node for node in nodes if span is None or node.overlaps(span)]
+        return [node for node in self._leaves if span is None or node.overlaps(span)]
 
     @cached_property
     def _captions(self) -> TextIndex:
