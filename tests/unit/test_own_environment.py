@@ -65,6 +65,26 @@ def test_a_module_that_cannot_be_imported(
     assert looked_up_files(f"{folder.name}.inner:make", str(tmp_path / "none")) == []
 
 
+def test_modules_that_it_imports_count_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A changed helper changes what tools give, so the rules must see it."""
+    files = {
+        "films/__init__.py": "",
+        "films/base.py": "import json, films.more, skillmake.errors",
+        "films/make.py": "from . import base\nfrom .sub import pages\nimport tools_of_mine",
+        "films/sub/pages.py": "from ..base import x",
+        "films/more.py": "from films.base import *",
+        "films/unused.py": "",
+        "tools_of_mine.py": "def broken(:",
+    }
+    for name, code in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(code)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    used = sorted(name for name in files if name != "films/unused.py")
+    assert looked_up_files("films.make:make", "none") == used
+
+
 @pytest.mark.parametrize("name", [":make", "..x:make", "examples.notebook:", "x y:make"])
 def test_names_that_are_no_import_path(tmp_path: Path, name: str) -> None:
     with pytest.raises(ConfigError, match=r"^agent\.environment: "):
