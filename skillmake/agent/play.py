@@ -186,7 +186,7 @@ def _whole(use: Use, start: Start, config: AgentConfig) -> ToolResult:
     """The result, naming no node as read when a part of it will be cut."""
     extract = start.texts[use.call.tool].extract
     shown = config.context_tokens // 2 if extract else config.result_tokens
-    cut = len(use.result.text) > shown * CHARACTERS_PER_TOKEN
+    cut = not use.result.is_uncut and len(use.result.text) > shown * CHARACTERS_PER_TOKEN
     return replace(use.result, nodes=()) if cut else use.result
 
 
@@ -222,7 +222,8 @@ def _refining(use: Use, start: Start, instruction: str, limit: int) -> ChatReque
 
 
 def _tell(run: Run, use: Use, limit: int) -> None:
-    text = capped(use.result.text, limit) + (f"\n\nCheck: {use.verdict}" if use.verdict else "")
+    text = use.result.text if use.result.is_uncut else capped(use.result.text, limit)
+    text += f"\n\nCheck: {use.verdict}" if use.verdict else ""
     run.messages.append({"role": "tool", "tool_call_id": use.call.call_id, "content": text})
     if use.outcome == "found":
         run.seen[use.call.key] = use.call.call_id
