@@ -7,7 +7,7 @@ from pathlib import Path
 
 from skillmake.artifacts import canonical, write_text
 from skillmake.captioning import Captioned
-from skillmake.errors import DataError
+from skillmake.errors import DataError, storing
 from skillmake.film import read_film
 from skillmake.tree import VIDEO_ID, VideoTree
 from skillmake.windows import Caption, Window, tree_of, windows_of
@@ -88,5 +88,6 @@ def build(
 
 
 def _save(path: Path, data: bytes) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(data)
+    with storing(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)

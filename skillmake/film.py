@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 from io import BytesIO
+from math import ceil, isfinite
 from pathlib import Path
 from typing import Any
 
@@ -31,18 +32,18 @@ def read_film(path: Path, fps: float, side: int, save: Callable[[str, bytes], No
     bytes follow from the file and the versions of PyAV and Pillow alone. Raises DataError for what is no
     whole video, ConfigError for a rate of no pictures and where PyAV is not installed.
     """
-    rate = Fraction(fps).limit_denominator(LARGEST_PARTS)
+    rate = Fraction(fps).limit_denominator(LARGEST_PARTS) if isfinite(fps) else Fraction(0)
     if rate <= 0 or side < 1:
         raise ConfigError(f"fps {fps:g}, side {side}: need fps of 0.001 or more and a side of 1 or more")
     film, number = Film(), 0
     for second, until, picture in _shown(path):
         film.duration = max(film.duration, float(until))
-        due = [k / rate for k in range(number, int(until * rate) + 1) if second <= k / rate < until]
-        if due:
-            name = f"f{round(float(due[0]) * 1000):09d}.jpg"
-            film.frames[name] = float(due[0])
+        first, number = max(number, ceil(second * rate)), max(number, ceil(until * rate))
+        if first < number:
+            due = float(first / rate)
+            name = f"f{round(due * 1000):09d}.jpg"
+            film.frames[name] = due
             save(name, _jpeg(picture, side))
-            number += len(due)
     return film
 
 

@@ -7,10 +7,11 @@ from typing import Any
 
 from pydantic import Field, TypeAdapter, ValidationError
 
-from skillmake.artifacts import Artifact, read_json
+from skillmake.artifacts import Artifact
 from skillmake.errors import DataError
+from skillmake.given import read_given
 from skillmake.questions import Question, check_questions
-from skillmake.tree import VideoTree
+from skillmake.tree import VideoTree, check_video_id
 from skillmake.windows import Caption, tree_from_captions
 
 CLIP = re.compile(r"(?P<folder>\d+)_(?P<video>.+)_(?P<start>\d+)_(?P<end>\d+)\.mp4")
@@ -35,7 +36,7 @@ class ClipPair(Artifact):
 
 def read_captions(path: Path) -> dict[str, list[Caption]]:
     """Captions by video: `{video: {second: text}}`, or `{video: [{start, end, text}]}` in seconds."""
-    value = read_json(path)
+    value = read_given(path)
     if not isinstance(value, dict) or not value:
         raise DataError(f"{path}: expected an object of captions by video id")
     return {video: _captions(path, video, part) for video, part in sorted(value.items())}
@@ -50,25 +51,30 @@ def _captions(path: Path, video: str, part: Any) -> list[Caption]:
             ]
         return TypeAdapter(list[Caption]).validate_python(part)
     except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(map(str, first["loc"]))
-        raise DataError(f"{path}: video {video}: {place}: {first['msg']}") from None
+        raise DataError(f"{path}: video {video}: {_first(error)}") from None
     except (TypeError, ValueError) as error:
         raise DataError(f"{path}: video {video}: not captions by second: {error}") from None
 
 
 def make_trees(captions: Mapping[str, list[Caption]], window_s: float, fanout: int) -> dict[str, VideoTree]:
-    """One tree per video, see `tree_from_captions`."""
+    """One tree per video, see `tree_from_captions`; DataError for an id that cannot name its file."""
+    for video in captions:
+        check_video_id(video)
     return {video: tree_from_captions(video, rows, window_s, fanout) for video, rows in captions.items()}
 
 
 def read_clip_pairs(path: Path) -> list[ClipPair]:
     """Pairs of a VideoHallucer file; DataError names the first that is none."""
     try:
-        return TypeAdapter(list[ClipPair]).validate_python(read_json(path))
+        return TypeAdapter(list[ClipPair]).validate_python(read_given(path))
     except ValidationError as error:
-        first = error.errors()[0]
-        raise DataError(f"{path}: pair {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+        raise DataError(f"{path}: pair {_first(error)}") from None
+
+
+def _first(error: ValidationError) -> str:
+    """The first problem with its place; a document that is wrong as a whole has none."""
+    first = error.errors()[0]
+    return ": ".join(part for part in (".".join(map(str, first["loc"])), first["msg"]) if part)
 
 
 def clip_questions(

@@ -264,14 +264,18 @@ def _short(value: Any) -> str:
     return text if len(text) <= 200 else f"{text[:200]}…"
 
 
-def parse_json(text: str) -> Any:
+def parse_json(text: str, *, finite: bool = True) -> Any:
     """The value of a JSON text that any JSON reader can hold; ValueError says what is wrong with it.
 
-    Python alone would let NaN, infinite numbers, repeated keys and half surrogate pairs through.
+    Python alone would let NaN, infinite numbers, repeated keys and half surrogate pairs through. `finite`:
+    whether such numbers are refused.
     """
     try:
         value = json.loads(
-            text, parse_constant=_not_json, parse_float=_finite, object_pairs_hook=_no_key_twice
+            text,
+            parse_constant=_not_json if finite else float,
+            parse_float=_finite if finite else float,
+            object_pairs_hook=_no_key_twice,
         )
         json.dumps(value, ensure_ascii=False).encode()
     except UnicodeEncodeError:

@@ -9,8 +9,9 @@ from pathlib import Path, PurePosixPath
 
 from pydantic import Field, ValidationError
 
-from skillmake.artifacts import Artifact, digest, read_json, sha256
+from skillmake.artifacts import Artifact, digest, sha256
 from skillmake.errors import DataError
+from skillmake.given import read_given
 from skillmake.search import TextIndex
 
 LONGEST_CAPTION = 20_000  # characters; an hour of speech has three times that, and belongs into windows
@@ -71,11 +72,14 @@ class VideoTree(Artifact):
         """Children in order of time."""
         return self._children.get(node_id, [])
 
+    @cached_property
+    def _leaves(self) -> list[Node]:
+        leaves = (node for node in self.nodes if node.node_id not in self._children)
+        return sorted(leaves, key=lambda node: (node.span, node.node_id))
+
     def leaves(self, span: tuple[float, float] | None = None) -> list[Node]:
         """Nodes without children in order of time; with `span` (seconds) those that overlap it."""
-        nodes = [node for part in self._children.values() for node in part if not self.children(node.node_id)]
-        nodes.sort(key=lambda node: (node.span, node.node_id))
-        return [node for node in nodes if span is None or node.overlaps(span)]
+        return [node for node in self._leaves if span is None or node.overlaps(span)]
 
     @cached_property
     def _captions(self) -> TextIndex:
@@ -88,8 +92,13 @@ class VideoTree(Artifact):
 
     def frames_below(self, node_id: str) -> list[str]:
         """Frame files of a node and of all below it, in order of time."""
-        own = list(self.by_id[node_id].frames)
-        return own + [frame for child in self.children(node_id) for frame in self.frames_below(child.node_id)]
+        found: list[str] = []
+        todo = [self.by_id[node_id]]
+        while todo:
+            node = todo.pop()
+            found += node.frames
+            todo += reversed(self.children(node.node_id))
+        return found
 
 
 def evenly(frames: Sequence[str], most: int) -> tuple[str, ...]:
@@ -115,8 +124,7 @@ class Forest:
     def tree(self, video_id: str) -> VideoTree:
         """The tree of a video; DataError when there is none, or when it is not sound."""
         if video_id not in self._trees:
-            if not VIDEO_ID.fullmatch(video_id):
-                raise DataError(f"video_id {video_id!r} cannot name a file", "use letters, digits, . _ and -")
+            check_video_id(video_id)
             path = self.folder / f"{video_id}.json"
             if not path.is_file():
                 raise DataError(f"{path}: no tree of video {video_id}", "check data.videos")
@@ -136,13 +144,22 @@ class Forest:
         return self._digests[video_id]
 
 
+def check_video_id(video_id: str) -> None:
+    """Raise DataError for an id that cannot name a file, or that names one outside of the folder."""
+    if not VIDEO_ID.fullmatch(video_id):
+        raise DataError(f"video_id {video_id!r} cannot name a file", "use letters, digits, . _ and -")
+
+
 def load_tree(path: Path) -> VideoTree:
     """Read one tree; a DataError lists every problem with its node."""
-    value = read_json(path)
+    value = read_given(path)
     try:
         tree = VideoTree.model_validate(value)
     except ValidationError as error:
-        problems = [f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors(include_input=False)]
+        problems = [
+            f"{'.'.join(map(str, e['loc'])) or 'the file'}: {e['msg']}"
+            for e in error.errors(include_input=False)
+        ]
     else:
         problems = list(tree_problems(tree, path.parent))
         if not problems:
@@ -204,14 +221,15 @@ def media_type(data: bytes) -> str | None:
 def _circles(nodes: Mapping[str, Node]) -> Iterator[str]:
     safe: set[str | None] = {None}
     for name in nodes:
-        way: list[str] = []
+        way: dict[str, None] = {}  # in order, and quick to look into where a tree is deep
         here: str | None = name
         while here is not None and here in nodes and here not in safe and here not in way:
-            way.append(here)
+            way[here] = None
             here = nodes[here].parent
         if here in way:
-            circle = way[way.index(here) :]
-            yield f"node {here}: its parents form a circle: {' → '.join([*circle, here])}"
+            circle = list(way)[list(way).index(here) :]
+            shown = circle if len(circle) <= MOST_SHOWN else [*circle[:MOST_SHOWN], "…"]
+            yield f"node {here}: its parents form a circle: {' → '.join([*shown, here])}"
         safe.update(way)
 
 

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import inf
 from pathlib import Path
 
 from pydantic import Field, model_validator
@@ -43,12 +44,21 @@ def tree_from_captions(
 ) -> VideoTree:
     """Leaves are windows of `window_s` seconds with the captions that begin in them; see `tree_of`.
 
-    `duration`: seconds of the video, None: the end of the last caption. Raises DataError without captions.
+    `duration`: seconds of the video, None: the end of the last caption. Raises DataError without captions,
+    and for a video that does not last.
     """
     if not captions:
         raise DataError(f"video {video_id}: no captions", "give at least one")
     length = duration if duration is not None else max(caption.end for caption in captions)
-    return tree_of(video_id, windows_of(length, window_s, captions), fanout)
+    if length <= 0:
+        raise DataError(
+            f"video {video_id}: lasts {length:g} s, by its captions", "give their times in seconds"
+        )
+    try:
+        windows = windows_of(length, window_s, captions)
+    except DataError as error:
+        raise DataError(f"video {video_id}: {error.message}", error.hint) from None
+    return tree_of(video_id, windows, fanout)
 
 
 def windows_of(
@@ -61,8 +71,8 @@ def windows_of(
 
     `frames`: second of each picture file. Raises DataError for windows without length or too many.
     """
-    if window_s <= 0:
-        raise DataError(f"window_s {window_s:g}: need window_s > 0")
+    if not 0 < window_s < inf:
+        raise DataError(f"window_s {window_s:g}: need window_s > 0 and finite")
     count = max(1, int(-(-(length - SLACK) // window_s)))
     if count > MOST_WINDOWS:
         raise DataError(

@@ -12,7 +12,7 @@ from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from skillmake.agent.environments.base import Context, ToolResult
+from skillmake.agent.environments.base import Context, ToolResult, are_texts
 from skillmake.agent.extract import whole_answers
 from skillmake.agent.toolcalls import ToolCall, read_calls
 from skillmake.agent.trace import Outcome, Step
@@ -166,18 +166,27 @@ def _make(call: ToolCall, run: Run, same_turn: Sequence[str], start: Start) -> U
 
 
 def call_tool(context: Context, tool: str, arguments: Mapping[str, Any]) -> ToolResult:
-    """What a tool gives; an exception is an error of the tool."""
+    """What a tool gives; an exception is an error of the tool, and so is what is no result."""
     try:
-        return context.call(tool, arguments)
+        return _sound(context.call(tool, arguments))
     except Exception as error:  # the user's code: one bad call must not end all runs; the trace shows it
         return ToolResult(f"the tool failed: {type(error).__name__}: {error}", is_error=True)
+
+
+def _sound(result: object) -> ToolResult:
+    if not isinstance(result, ToolResult):
+        raise TypeError(f"it gave {type(result).__name__}, not a ToolResult")
+    if not are_texts([result.text]) or not are_texts(result.nodes) or not are_texts(result.images):
+        raise TypeError("text, nodes and images of its ToolResult must be a text and tuples of texts")
+    "".join((result.text, *result.nodes)).encode()  # half of a surrogate pair could not be sent or kept
+    return result
 
 
 def _whole(use: Use, start: Start, config: AgentConfig) -> ToolResult:
     """The result, naming no node as read when a part of it will be cut."""
     extract = start.texts[use.call.tool].extract
     shown = config.context_tokens // 2 if extract else config.result_tokens
-    cut = len(use.result.text) > shown * CHARACTERS_PER_TOKEN
+    cut = not use.result.is_uncut and len(use.result.text) > shown * CHARACTERS_PER_TOKEN
     return replace(use.result, nodes=()) if cut else use.result
 
 
@@ -213,7 +222,8 @@ def _refining(use: Use, start: Start, instruction: str, limit: int) -> ChatReque
 
 
 def _tell(run: Run, use: Use, limit: int) -> None:
-    text = capped(use.result.text, limit) + (f"\n\nCheck: {use.verdict}" if use.verdict else "")
+    text = use.result.text if use.result.is_uncut else capped(use.result.text, limit)
+    text += f"\n\nCheck: {use.verdict}" if use.verdict else ""
     run.messages.append({"role": "tool", "tool_call_id": use.call.call_id, "content": text})
     if use.outcome == "found":
         run.seen[use.call.key] = use.call.call_id

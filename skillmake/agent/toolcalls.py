@@ -1,7 +1,8 @@
 """From what a model wrote to a checked tool call."""
 
 import json
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -12,6 +13,7 @@ from skillmake.errors import ConfigError
 from skillmake.questions import did_you_mean, parse_json
 
 LONGEST_QUOTE = 200
+NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")  # what the OpenAI API takes; it is also a folder of the prompts
 
 
 @dataclass(frozen=True)
@@ -39,27 +41,64 @@ class ToolCall:
 
 
 def check_tools(tools: Sequence[Tool]) -> None:
-    """Raise ConfigError for a tool whose `parameters` are no JSON schema, and for a name given twice."""
+    """Raise ConfigError for a name or `parameters` that no endpoint takes, and for a name given twice."""
     if not tools:
         return
     names = [tool.name for tool in tools]
     for tool in tools:
+        if not isinstance(tool.name, str) or not NAME.fullmatch(tool.name):
+            raise ConfigError(
+                f"agent.environment: no tool can be called {tool.name!r}",
+                "use up to 64 letters, digits, _ and -",
+            )
         if names.count(tool.name) > 1:
             raise ConfigError(f"agent.environment: two tools are called {tool.name!r}")
-        if problem := _schema_problem(canonical_line(tool.parameters)):
+        try:
+            problem = _schema_problem(json.dumps(tool.parameters, sort_keys=True, allow_nan=False))
+        except (TypeError, ValueError) as error:
+            problem = str(error)
+        if problem:
             raise ConfigError(f"agent.environment: tool {tool.name!r}: no JSON schema: {problem}")
 
 
 # Every run opens its tools anew; the check of a schema takes longer than all else that a run computes
 @cache
-def _schema_problem(schema: str) -> str:
+def _schema_problem(text: str) -> str:
     from jsonschema import Draft202012Validator, SchemaError
 
+    schema = json.loads(text)
     try:
-        Draft202012Validator.check_schema(json.loads(schema))
+        Draft202012Validator.check_schema(schema)
     except SchemaError as error:
         return str(error.message)
-    return ""
+    if not isinstance(schema, dict) or schema.get("type") != "object":
+        return "arguments are an object: give it `type: object`"
+    lost = [name for name in _references(schema) if not _is_there(name, schema)]
+    return f"nothing in it is at {lost[0]!r}" if lost else ""
+
+
+def _references(part: Any) -> Iterator[str]:
+    if isinstance(part, list):
+        part = dict(enumerate(part))
+    if isinstance(part, dict):
+        if isinstance(part.get("$ref"), str):
+            yield part["$ref"]
+        for inner in part.values():
+            yield from _references(inner)
+
+
+def _is_there(reference: str, schema: Any) -> bool:
+    """Whether a reference is to a place in the schema itself; nothing is fetched from elsewhere."""
+    from referencing import Registry
+    from referencing.exceptions import Unresolvable
+    from referencing.jsonschema import DRAFT202012
+
+    registry = Registry().with_resource("", DRAFT202012.create_resource(schema)).crawl()
+    try:
+        registry.resolver().lookup(reference)
+    except Unresolvable:
+        return False
+    return True
 
 
 def read_calls(raw: Sequence[Mapping[str, Any]], tools: Sequence[Tool], turn: int) -> list[ToolCall]:

@@ -14,7 +14,7 @@ from typer.testing import CliRunner, Result
 from skillmake.build_tree import Sizes, build, video_ids
 from skillmake.captioning import Captioned
 from skillmake.cli import app
-from skillmake.errors import ConfigError, DataError
+from skillmake.errors import ConfigError, DataError, StorageError
 from skillmake.film import read_film
 from skillmake.rehearsal.pixels import main_colour
 from skillmake.tree import Forest
@@ -73,8 +73,9 @@ def test_frames_at_a_rate(clip: Path, fps: float, seconds: list[float]) -> None:
 
 
 def test_a_picture_is_saved_once_even_at_a_higher_rate(clip: Path) -> None:
-    film = read_film(clip, 1000, 64, lambda _name, _data: None)
-    assert list(film.frames.values()) == pytest.approx([k / 10 for k in range(50)])
+    for rate in (1000, 1e15):
+        film = read_film(clip, rate, 64, lambda _name, _data: None)
+        assert list(film.frames.values()) == pytest.approx([k / 10 for k in range(50)])
 
 
 def first_picture(path: Path, side: int) -> Image.Image:
@@ -110,6 +111,7 @@ def write_sound(path: Path) -> None:
     ("name", "problem"),
     [
         ("none.mp4", "none.mp4: cannot be read as a video: No such file"),
+        ("empty.mp4", "empty.mp4: cannot be read as a video: Invalid data"),
         ("text.mp4", "text.mp4: cannot be read as a video: Invalid data"),
         ("cut.mp4", "cut.mp4: cannot be read as a video: Invalid data"),
         ("cut.mkv", r"cut.mkv: its pictures end at \d\.\d\d s of 5.00 s"),
@@ -118,6 +120,7 @@ def write_sound(path: Path) -> None:
     ],
 )
 def test_files_that_are_no_whole_video(clip: Path, tmp_path: Path, name: str, problem: str) -> None:
+    (tmp_path / "empty.mp4").touch()
     (tmp_path / "text.mp4").write_text("no video")
     whole = make_clip(tmp_path / "whole.mkv", COLOURS).read_bytes()
     (tmp_path / "cut.mkv").write_bytes(whole[: len(whole) // 2])
@@ -127,10 +130,19 @@ def test_files_that_are_no_whole_video(clip: Path, tmp_path: Path, name: str, pr
         read_film(tmp_path / name, 1, 512, lambda _name, _data: None)
 
 
-@pytest.mark.parametrize(("fps", "side"), [(0, 512), (-1, 512), (0.0001, 512), (1, 0)])
+@pytest.mark.parametrize(
+    ("fps", "side"),
+    [(0, 512), (-1, 512), (0.0001, 512), (float("inf"), 512), (float("nan"), 512), (1, 0)],
+)
 def test_rates_and_sides_of_no_pictures(clip: Path, fps: float, side: int) -> None:
     with pytest.raises(ConfigError, match="need fps of"):
         read_film(clip, fps, side, lambda _name, _data: None)
+
+
+def test_a_place_that_takes_no_frames(clip: Path, tmp_path: Path) -> None:
+    (tmp_path / "out").write_text("a file")
+    with pytest.raises(StorageError, match=r"out/five/f000000000.jpg: cannot be written: Not a directory"):
+        build(clip, "five", tmp_path / "out", SIZES)
 
 
 def test_names_become_ids() -> None:

@@ -234,7 +234,11 @@ def test_a_ladder_that_could_accept_nothing_fails() -> None:
         ({"data": {"questions": "none.jsonl"}}, "questions", "none.jsonl: no such file"),
         ({"data": {"skills": "none"}}, "seed skills", "none: no <slug>/SKILL.md in it"),
         ({"agent": {"grader": "mine:grade"}}, "agent", "agent.grader: cannot load 'mine:grade'"),
-        ({"agent": {"environment": "broken:make"}}, "agent", "broken:make, choice: ZeroDivisionError:"),
+        (
+            {"agent": {"environment": "broken:make"}},
+            "agent",
+            "agent.environment: cannot make 'broken:make': ZeroDivisionError:",
+        ),
         ({"agent": {"environment": "tree"}}, "agent", ""),
     ],
 )

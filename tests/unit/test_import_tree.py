@@ -87,6 +87,7 @@ def test_pairs_that_do_not_fit(tmp_path: Path, pairs: Any, frames: dict[str, int
     [
         ({}, "expected an object of captions"),
         ([], "expected an object of captions"),
+        ({"v": None}, "video v: Input should be a valid list"),
         ({"v": {"one": "A dog."}}, "video v: not captions by second"),
         ({"v": [{"start": 0, "text": "A dog."}]}, "video v: 0.end: Field required"),
         ({"v": {"1": 5}}, "video v: text: Input should be a valid string"),
@@ -100,10 +101,40 @@ def test_captions_that_are_none(tmp_path: Path, value: Any, problem: str) -> Non
         read_captions(write(tmp_path / "c.json", value))
 
 
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ('{"v": {"0": "\\ud800"}}', "not valid JSON: a text holds half of a surrogate pair"),
+        ('{"v": {"0": "A dog."}, "v": {}}', "not valid JSON: key 'v' is given twice"),
+        ("[" * 100_000, "not valid JSON: nested too deeply"),
+    ],
+)
+def test_captions_that_nobody_can_read(tmp_path: Path, text: str, problem: str) -> None:
+    (tmp_path / "c.json").write_text(text)
+    with pytest.raises(DataError, match=problem):
+        read_captions(tmp_path / "c.json")
+
+
+def test_a_video_that_cannot_name_its_file(tmp_path: Path) -> None:
+    (tmp_path / "questions.csv").write_text(CSV)
+    captions = write(tmp_path / "captions.json", {"../../evil": {"0": "A dog."}})
+    out = tmp_path / "a/b/out"
+    asked = ["import-tree", str(captions), "--questions", str(tmp_path / "questions.csv"), "--out", str(out)]
+    problem = CliRunner().invoke(app, asked).exception
+    assert isinstance(problem, DataError)
+    assert str(problem).startswith("video_id '../../evil' cannot name a file")
+    assert not list(tmp_path.rglob("evil*"))
+
+
 def test_timed_captions_are_taken_as_they_are(tmp_path: Path) -> None:
     value = {"v": [{"start": 0.5, "end": 2, "text": "A dog."}]}
     (caption,) = read_captions(write(tmp_path / "c.json", value))["v"]
     assert (caption.start, caption.end, caption.text) == (0.5, 2, "A dog.")
+
+
+def test_pairs_that_are_no_list(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"t.json: pair Input should be a valid list"):
+        read_clip_pairs(write(tmp_path / "t.json", pair()))
 
 
 def test_a_pair_without_its_kind(tmp_path: Path) -> None:

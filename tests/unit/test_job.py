@@ -209,6 +209,13 @@ def test_the_digest_of_any_other_file_is_that_of_its_bytes() -> None:
     assert payload_digest(Path("list.json")) == sha256(Path("list.json").read_bytes())
 
 
+@pytest.mark.parametrize("data", [b'{"v": NaN}', b'{"v": "\\ud800"}', b"\xe4", b"", b"[" * 100_000])
+def test_the_digest_of_a_users_json_file_that_is_none_is_that_of_its_bytes(data: bytes) -> None:
+    """The rule that reads it says what is wrong with it, and where."""
+    Path("video.json").write_bytes(data)
+    assert payload_digest(Path("video.json")) == sha256(data)
+
+
 # --- problems -------------------------------------------------------------------------
 def test_a_problem_of_the_user_is_one_message_and_exit_code_1(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as caught:

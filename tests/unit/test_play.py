@@ -208,11 +208,34 @@ def not_an_environment(folder: Path) -> Path:
     return folder
 
 
+def part(reference: str) -> dict[str, Any]:
+    parts = {"text": {"type": "string"}}
+    return {"type": "object", "properties": {"a": {"anyOf": [{"$ref": reference}]}}, "$defs": parts}
+
+
+def test_a_schema_may_name_a_part_of_itself(tmp_path: Path) -> None:
+    tool = Tool("open_page", "d", part("#/$defs/text"))
+    student = Scripted(calls(call("open_page", {"a": 1}), call("open_page", {"a": "x"})), says("yes"))
+    (row,) = agent(student, tmp_path, OddTools(PAGES, (tool,))).run([question("u1")], texts())
+    assert [step.outcome for step in row.steps] == ["malformed", "error"]
+
+
 @pytest.mark.parametrize(
     ("tools", "message"),
     [
         ((OPEN_PAGE, OPEN_PAGE), "two tools are called 'open_page'"),
         ((Tool("t", "d", {"type": "objekt"}),), "tool 't': no JSON schema"),
+        ((Tool("t", "d", {"type": "string"}),), "tool 't': no JSON schema: arguments are an object"),
+        ((Tool("t", "d", {"type": "object", "enum": {1}}),), "tool 't': no JSON schema: .*set is not JSON"),
+        ((Tool("t", "d", {"type": "object", "default": float("nan")}),), "tool 't': no JSON schema: Out of"),
+        (
+            (Tool("t", "d", part("#/$defs/none")),),
+            "tool 't': no JSON schema: nothing in it is at '#/.defs/none'",
+        ),
+        ((Tool("t", "d", part("https://example.org/x")),), "tool 't': no JSON schema: nothing in it is at"),
+        ((Tool("t", "d", None),), "tool 't': no JSON schema: None is not"),  # type: ignore[arg-type]
+        ((Tool("my tool", "d", {"type": "object"}),), "no tool can be called 'my tool'"),
+        ((Tool("../t", "d", {"type": "object"}),), "no tool can be called '../t'"),
     ],
 )
 def test_tools_that_are_not_sound(tmp_path: Path, tools: tuple[Tool, ...], message: str) -> None:

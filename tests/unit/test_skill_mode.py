@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from skillmake.rehearsal import looker
-from tests.scripted import Scripted, agent, call, calls, says, texts
+from tests.scripted import SKILL, Scripted, agent, call, calls, says, texts
 from tests.unit.test_looker import HORSE, run, with_habits
 from tests.worlds import question
 
@@ -24,6 +24,15 @@ def test_a_better_skill(tmp_path: Path, mode: str, answers: tuple[str, str], rea
     # Nothing that such a run follows from has changed: a gate looks it up and pays no call
     assert (before.run == after.run) == (mode == "off")
     assert (before.calls == after.calls) == (mode == "off")
+
+
+def test_a_long_skill_is_read_whole(tmp_path: Path) -> None:
+    """The last rule of a skill counts like the first, whatever a result of a search may be long."""
+    path = "default-strategy/SKILL.md"
+    long = texts().with_skill(path, SKILL + "- Look again.\n" * 900 + "- Last.\n", "test")
+    student = Scripted(calls(call("read_skill")), says("yes"))
+    (row,) = agent(student, tmp_path, skill_mode="tool", result_tokens=20).run([question("u1")], long)
+    assert row.steps[0].result == long.skill("default")
 
 
 def test_without_an_environment_the_skill_is_the_only_tool(tmp_path: Path) -> None:

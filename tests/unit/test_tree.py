@@ -100,6 +100,46 @@ def test_the_kind_of_a_picture_is_that_of_its_bytes(tmp_path: Path) -> None:
     assert data_url(tmp_path / "a.png") == "data:image/jpeg;base64,/9j/4A=="
 
 
+@pytest.mark.parametrize(
+    ("data", "problem"),
+    [
+        (b"", "not valid JSON: Expecting value"),
+        (b'{"video_id": "v\xe4"}', "not UTF-8 at byte 15"),
+        (b'{"video_id": "\\ud800"}', "not valid JSON: a text holds half of a surrogate pair"),
+        (b'{"video_id": "v", "video_id": "w"}', "not valid JSON: key 'video_id' is given twice"),
+        (b"[" * 100_000, "not valid JSON: nested too deeply"),
+        (b"[1]", "the file: Input should be a valid dictionary"),
+    ],
+)
+def test_a_file_that_is_no_tree(tmp_path: Path, data: bytes, problem: str) -> None:
+    """Nobody is told to delete a file of their own."""
+    (tmp_path / "v.json").write_bytes(data)
+    with pytest.raises(DataError) as caught:
+        load_tree(tmp_path / "v.json")
+    assert str(caught.value).startswith(f"{tmp_path / 'v.json'}: {problem}")
+    assert "delete" not in str(caught.value)
+
+
+def test_a_byte_order_mark_is_no_problem(tmp_path: Path) -> None:
+    path = write(tmp_path, [ROOT])
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+    assert load_tree(path).root.node_id == "0"
+
+
+def test_a_tree_as_deep_as_it_is_large(tmp_path: Path) -> None:
+    """100,000 nodes one inside of the other, the deepest first; a picture at both ends."""
+    (tmp_path / "a.png").write_bytes(PIXEL)
+    chain = [node(str(k), str(k - 1) if k else None, 0, 8) for k in range(100_000)]
+    chain[0]["frames"] = chain[-1]["frames"] = ["a.png"]
+    tree = load_tree(write(tmp_path, chain[::-1]))
+    assert tree.frames_below("0") == ["a.png", "a.png"]
+    assert [leaf.node_id for leaf in tree.leaves()] == ["99999"]
+    chain[0]["parent"] = "99999"
+    with pytest.raises(DataError, match="needs one node without a parent, has 0") as caught:
+        load_tree(write(tmp_path, chain[::-1]))
+    assert len(str(caught.value)) < 2000
+
+
 def test_every_problem_is_listed(tmp_path: Path) -> None:
     with pytest.raises(DataError) as caught:
         load_tree(write(tmp_path, [ROOT, *(node(f"n{k:02d}", "9", 0, 4) for k in range(25))]))
@@ -167,11 +207,14 @@ def test_sizes_that_make_no_tree() -> None:
     for captions_, window, fanout, message in [
         ([], 1, 2, "no captions"),
         (captions(2), 0, 2, "need window_s > 0"),
+        (captions(2), float("inf"), 2, "need window_s > 0 and finite"),
+        (captions(2), float("nan"), 2, "need window_s > 0 and finite"),
+        ([Caption(start=0, end=0, text="Nothing.")], 1, 2, "video v: lasts 0 s, by its captions"),
         (captions(2), 1, 1, "fanout of 2 or more"),
     ]:
         with pytest.raises(DataError, match=message):
             tree_from_captions("v", captions_, window, fanout)
-    with pytest.raises(DataError, match="in windows of 1 s are 3600000, at most 100000"):
+    with pytest.raises(DataError, match=r"video v: .* in windows of 1 s are 3600000, at most 100000"):
         tree_from_captions("v", [Caption(start=3_599_999, end=3_600_000, text="Milliseconds?")], 1, 2)
     with pytest.raises(DataError, match="use smaller windows"):
         tree_from_captions("v", [Caption(start=0, end=1, text="x" * (LONGEST_CAPTION + 1))], 1, 2)

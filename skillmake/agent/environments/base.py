@@ -35,7 +35,7 @@ class ToolResult:
     `nodes`: ids of what was read whole; `images`: data URLs that go to the vision model with the tool's
     extract prompt, whose answer the agent is given; `is_error`: `text` tells the agent what was wrong with
     the call and what to do; `is_notice`: `text` is the tool's own word, as that nothing was found, and no
-    prompt is asked about it.
+    prompt is asked about it; `is_uncut`: it is shown whole, for something else bounds its length.
     """
 
     text: str
@@ -43,6 +43,12 @@ class ToolResult:
     images: tuple[str, ...] = ()
     is_error: bool = False
     is_notice: bool = False
+    is_uncut: bool = False
+
+
+def are_texts(value: object) -> bool:
+    """Whether it is a tuple or a list of texts; a user's own code may give anything."""
+    return isinstance(value, (tuple, list)) and all(isinstance(part, str) for part in value)
 
 
 class Context(Protocol):

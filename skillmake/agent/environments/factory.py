@@ -1,6 +1,5 @@
 """The environment that `agent.environment` names."""
 
-from importlib import import_module
 from pathlib import Path
 
 from skillmake.agent.environments.base import Environment
@@ -23,16 +22,11 @@ def make_environment(config: AgentConfig, videos: Path) -> Environment:
         from skillmake.agent.environments.tree import TreeEnvironment
 
         return TreeEnvironment(config, videos)
-    module, _, factory = name.partition(":")
-    if not factory:
-        raise ConfigError(
-            f"agent.environment: no environment {name!r}",
-            f"use {', '.join(BUILT_IN)} or `package.module:factory` of your own",
-        )
-    try:
-        made = getattr(import_module(module), factory)(videos)
-    except (ImportError, AttributeError, TypeError) as error:
-        raise ConfigError(f"agent.environment: cannot make {name!r}: {error}") from None
-    if isinstance(made, Environment):
-        return made
-    raise ConfigError(f"agent.environment: {name!r} gives no object with `messages` and `open`")
+    if all(name.partition(":")):
+        from skillmake.agent.environments.own import own_environment
+
+        return own_environment(name, videos)
+    raise ConfigError(
+        f"agent.environment: no environment {name!r}",
+        f"use {', '.join(BUILT_IN)} or `package.module:factory` of your own",
+    )

@@ -1,6 +1,7 @@
 """The files that an environment's answers follow from; rules that run an agent depend on their digests."""
 
-from collections.abc import Iterable
+import ast
+from collections.abc import Iterable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -18,23 +19,54 @@ class LookedUp(Artifact):
 
 
 def looked_up_files(environment: str, videos: str) -> list[str]:
-    """All files of the folder `videos`, and the module of an environment of the user's own in this project.
+    """All files of the folder `videos`; of an environment of the user's own in this project its module and
+    what that imports of the project.
 
     Empty for `qa`. Paths are relative to the project.
     """
     if environment == "qa":
         return []
     files = sorted(path.as_posix() for path in Path(videos).rglob("*") if path.is_file())
-    return [*files, *_own_module(environment)]
+    return [*files, *_own_modules(environment)]
 
 
-def _own_module(environment: str) -> list[str]:
+def _own_modules(environment: str) -> list[str]:
     module, _, factory = environment.partition(":")
     try:
         spec = find_spec(module) if factory else None
-    except ModuleNotFoundError:
-        return []  # the agent says so, with the name of the parameter
+    except Exception:  # the user's package is run by this; the agent says what is wrong, with the parameter
+        return []
     origin = Path(spec.origin) if spec is not None and spec.origin else None
     if origin is None or not origin.is_relative_to(Path.cwd()):
         return []
-    return [origin.relative_to(Path.cwd()).as_posix()]
+    found: set[Path] = set()
+    todo = [origin.relative_to(Path.cwd())]
+    while todo:
+        path = todo.pop()
+        if path not in found:
+            found.add(path)
+            todo += _imported(path)
+    return sorted(path.as_posix() for path in found)
+
+
+def _imported(path: Path) -> Iterator[Path]:
+    """Files of the project that a module imports; skillmake's own are part of each rule's code."""
+    try:
+        tree = ast.parse(path.read_bytes())
+    except (SyntaxError, ValueError):
+        return  # the agent says so
+    for name in _names(tree, path):
+        file = Path(*name.split("."))
+        if name and file.parts[0] != __package__.partition(".")[0]:
+            yield from (each for each in (file.with_suffix(".py"), file / "__init__.py") if each.is_file())
+
+
+def _names(tree: ast.AST, path: Path) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (name.name for name in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            above = path.parts[: -node.level] if node.level else ()
+            module = ".".join([*above, *([node.module] if node.module else [])])
+            yield module
+            yield from (f"{module}.{name.name}".lstrip(".") for name in node.names)

@@ -35,5 +35,6 @@ class WithSkill:
 
     def call(self, tool: str, arguments: Mapping[str, Any]) -> ToolResult:
         if tool == READ_SKILL.name:
-            return ToolResult(self.skill)
+            # Bounded by evolve.skill_token_cap; who sees a part only never sees an edit behind it
+            return ToolResult(self.skill, is_uncut=True)
         return self.inner.call(tool, arguments)
