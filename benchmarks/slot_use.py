@@ -2,7 +2,7 @@
 
     python -m benchmarks.slot_use > benchmarks/slot_use.md
 
-Twenty minutes on two idle cores. A server of the rehearsal world answers each call after a while, and
+A quarter of an hour on two idle cores. A server of the rehearsal world answers each call after a while, and
 Snakemake trains three epochs from an empty cache; the numbers are those of the run's table `llm_calls`.
 """
 
