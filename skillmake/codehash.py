@@ -4,11 +4,11 @@ It is taken from the syntax tree, so comments and layout do not count (DESIGN §
 """
 
 import ast
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
 from skillmake.artifacts import digest, sha256
+from skillmake.imports import imported_names, module_files
 
 PACKAGE = Path(__file__).parent
 # The runner stamps and stores but decides nothing; parameters are hashed by value.
@@ -33,25 +33,12 @@ def code_digest(script: Path) -> str:
 @cache
 def _parsed(path: Path) -> tuple[str, tuple[str, ...]]:
     tree = ast.parse(path.read_bytes())
-    names = tuple(sorted(set(_imports(tree))))
+    names = tuple(sorted(set(imported_names(tree))))
     return sha256(ast.dump(tree)), names
-
-
-def _imports(tree: ast.AST) -> Iterator[str]:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            yield from (name.name for name in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            yield node.module
-            yield from (f"{node.module}.{name.name}" for name in node.names)
 
 
 @cache
 def _file(name: str) -> Path | None:
     if name.split(".")[0] != PACKAGE.name:
         return None
-    base = PACKAGE.parent.joinpath(*name.split("."))
-    for path in (base.with_suffix(".py"), base / "__init__.py"):
-        if path.is_file():
-            return path
-    return None
+    return next(iter(module_files(PACKAGE.parent, name)), None)

@@ -6,6 +6,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from skillmake.artifacts import Artifact, sha256
+from skillmake.imports import imported_names, module_files
 
 
 class LookedUp(Artifact):
@@ -55,18 +56,6 @@ def _imported(path: Path) -> Iterator[Path]:
         tree = ast.parse(path.read_bytes())
     except (SyntaxError, ValueError):
         return  # the agent says so
-    for name in _names(tree, path):
-        file = Path(*name.split("."))
-        if name and file.parts[0] != __package__.partition(".")[0]:
-            yield from (each for each in (file.with_suffix(".py"), file / "__init__.py") if each.is_file())
-
-
-def _names(tree: ast.AST, path: Path) -> Iterator[str]:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            yield from (name.name for name in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            above = path.parts[: -node.level] if node.level else ()
-            module = ".".join([*above, *([node.module] if node.module else [])])
-            yield module
-            yield from (f"{module}.{name.name}".lstrip(".") for name in node.names)
+    for name in imported_names(tree, path.parts):
+        if name.partition(".")[0] != __package__.partition(".")[0]:
+            yield from module_files(Path(), name)
