@@ -1,18 +1,22 @@
-"""A copy of the project in which the real Snakemake and DVC run on a tiny world."""
+"""A copy of the project in which the real Snakemake and DVC run on a tiny world; a rehearsal server."""
 
 import json
 import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import openai
 import pytest
 import yaml
 
 from skillmake.config.load import overlay
+from skillmake.rehearsal.server import ServerConfig, serve
+from skillmake.rehearsal.world import World
+from tests.serving import WORLD
 
 ROOT = Path(__file__).parents[2]
 PARTS = ("Snakefile", "rules", "scripts", "skillmake", "profiles", "prompts", "data", "configs", "dvc.yaml")
@@ -164,3 +168,20 @@ def trained_once(tmp_path_factory: pytest.TempPathFactory) -> Project:
 def trained(trained_once: Project, tmp_path: Path) -> Project:
     """A copy of a project with its finished run `main`."""
     return trained_once.copy(tmp_path / "work")
+
+
+@pytest.fixture(scope="module")
+def world() -> World:
+    return World(WORLD)
+
+
+@pytest.fixture(scope="module")
+def url() -> Iterator[str]:
+    with serve(ServerConfig(world=WORLD)) as (address, _):
+        yield address
+
+
+@pytest.fixture(scope="module")
+def client(url: str) -> Iterator[openai.OpenAI]:
+    with openai.OpenAI(base_url=f"{url}/v1", api_key="unused", max_retries=0, timeout=10) as made:
+        yield made

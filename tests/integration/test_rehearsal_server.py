@@ -8,7 +8,6 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -22,23 +21,6 @@ from skillmake.rehearsal.faults import Fault
 from skillmake.rehearsal.server import ServerConfig, main, serve
 from skillmake.rehearsal.world import World
 from tests.serving import WORLD, answer_format, ask, choice_format, right
-
-
-@pytest.fixture(scope="module")
-def world() -> World:
-    return World(WORLD)
-
-
-@pytest.fixture(scope="module")
-def url() -> Iterator[str]:
-    with serve(ServerConfig(world=WORLD)) as (address, _):
-        yield address
-
-
-@pytest.fixture(scope="module")
-def client(url: str) -> Iterator[openai.OpenAI]:
-    with openai.OpenAI(base_url=f"{url}/v1", api_key="unused", max_retries=0, timeout=10) as made:
-        yield made
 
 
 def get(address: str) -> Any:

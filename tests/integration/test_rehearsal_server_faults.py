@@ -19,23 +19,6 @@ from tests.serving import WORLD, ask, choice_format, right
 Faults = Callable[..., None]
 
 
-@pytest.fixture(scope="module")
-def world() -> World:
-    return World(WORLD)
-
-
-@pytest.fixture(scope="module")
-def url() -> Iterator[str]:
-    with serve(ServerConfig(world=WORLD)) as (address, _):
-        yield address
-
-
-@pytest.fixture(scope="module")
-def client(url: str) -> Iterator[openai.OpenAI]:
-    with openai.OpenAI(base_url=f"{url}/v1", api_key="unused", max_retries=0, timeout=10) as made:
-        yield made
-
-
 @pytest.fixture
 def faults(url: str) -> Iterator[Faults]:
     def put(*rows: dict[str, Any]) -> None:
