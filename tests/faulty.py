@@ -16,7 +16,7 @@ from skillmake.llm.cache import CallCache
 from skillmake.llm.client import Client
 from skillmake.llm.cost import Caps, Meter
 from skillmake.llm.openai_provider import OpenAIProvider, address
-from skillmake.llm.types import CallFailure, Role
+from skillmake.llm.types import CallFailure, Provider, Role
 from skillmake.questions import Question
 from skillmake.rehearsal.config import WorldConfig
 from skillmake.rehearsal.world import World
@@ -91,13 +91,10 @@ def question() -> Question:
     return Question.model_validate(unit.questions[0])
 
 
-class Busy:
+class Busy(Provider):
     """A provider that asks for an hour each time."""
 
     identity: dict[str, Any] = {"provider": "busy"}  # noqa: RUF012 - a constant
-
-    async def open(self) -> None:
-        return None
 
     async def complete(self, _: object) -> Any:
         raise CallFailure("HTTP 429: wait", retryable=True, retry_after=3600)

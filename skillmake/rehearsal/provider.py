@@ -5,14 +5,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from skillmake.llm.types import CallFailure, ChatRequest, ChatResponse, Role
+from skillmake.llm.types import CallFailure, ChatRequest, ChatResponse, Provider, Role
 from skillmake.rehearsal import looker, pixels, reading, students, teacher
 from skillmake.rehearsal.world import World
 
 CHARACTERS_PER_TOKEN = 4
 
 
-class RehearsalProvider:
+class RehearsalProvider(Provider):
     """Answers as student, teacher, judge or vision model of a world; equal requests have equal answers.
 
     With `choices` the text is one of them, with `schema` it is JSON of that shape, else a student writes
@@ -27,9 +27,6 @@ class RehearsalProvider:
     @property
     def identity(self) -> dict[str, Any]:
         return {"provider": "rehearsal", "world": self._world.digest, "role": self._role}
-
-    async def open(self) -> None:
-        return None
 
     async def complete(self, request: ChatRequest) -> ChatResponse:
         try:

@@ -17,7 +17,7 @@ from skillmake.guards import LeakGuard
 from skillmake.llm.cache import CallCache
 from skillmake.llm.client import Client
 from skillmake.llm.cost import Caps, Meter
-from skillmake.llm.types import ChatRequest, ChatResponse
+from skillmake.llm.types import ChatRequest, ChatResponse, Provider
 from skillmake.momentum import (
     Comparison,
     Guidance,
@@ -39,15 +39,12 @@ def slow(margin: float) -> Slow:
     return Slow(e_rollback=2, momentum_margin=margin)
 
 
-class Student:
+class Student(Provider):
     """Answers yes to question u07 or d07 if its skill has the word k07, and not the word x07."""
 
     @property
     def identity(self) -> dict[str, Any]:
         return {"provider": "student of test_slow_scenarios"}
-
-    async def open(self) -> None:
-        return None
 
     async def complete(self, request: ChatRequest) -> ChatResponse:
         words = set(str(request.messages[0]["content"]).split())

@@ -47,16 +47,13 @@ LAPSE = case("q2", verdict="lapse", blame="system")
 PACK = Pack(cases=(DEFECT, LAPSE, case("q3", prediction="here", right=True)))
 
 
-class Scripted:
+class Scripted(Provider):
     """A teacher with a list of answers; a dict is sent as JSON, `cut` is cut off."""
 
     identity: dict[str, Any] = {"provider": "scripted"}  # noqa: RUF012 - a constant
 
     def __init__(self, *answers: Any) -> None:
         self.answers, self.asked = list(answers), list[ChatRequest]()
-
-    async def open(self) -> None:
-        return None
 
     async def complete(self, request: ChatRequest) -> ChatResponse:
         self.asked.append(request)

@@ -13,7 +13,7 @@ from skillmake.llm.cache import CallCache
 from skillmake.llm.client import Client
 from skillmake.llm.cost import Caps, Meter
 from skillmake.llm.slots import Slots, slots_at
-from skillmake.llm.types import ChatRequest, ChatResponse
+from skillmake.llm.types import ChatRequest, ChatResponse, Provider
 
 TAKES = """
 import sys
@@ -25,7 +25,7 @@ sys.stdin.read()
 """
 
 
-class Counting:
+class Counting(Provider):
     """Answers after a moment and counts how many calls are under way; `stops`: raises at that call."""
 
     identity: dict[str, Any] = {"provider": "counting"}  # noqa: RUF012 - a constant
@@ -33,9 +33,6 @@ class Counting:
     def __init__(self, stops: int = -1) -> None:
         self.now = self.most = self.calls = 0
         self.stops = stops
-
-    async def open(self) -> None:
-        return None
 
     async def complete(self, _: ChatRequest) -> ChatResponse:
         self.calls += 1

@@ -19,7 +19,7 @@ from skillmake.llm import factory
 from skillmake.llm.cache import CallCache
 from skillmake.llm.client import Client
 from skillmake.llm.cost import Caps, Meter
-from skillmake.llm.types import ChatRequest, ChatResponse
+from skillmake.llm.types import ChatRequest, ChatResponse, Provider
 from skillmake.plan import Batch, Plan
 from skillmake.questions import dump_questions
 from skillmake.rollout import Rollout
@@ -47,16 +47,13 @@ FLAWED = [{"step": 2, "sound": False, "why": "a leap"}]
 SAYS = {"version two": ([*SOUND, *FLAWED], [True]), "": (FLAWED, [False])}
 
 
-class Judge:
+class Judge(Provider):
     """Finds what a half right skill left of a wrong answer; knows spans and evidence only."""
 
     identity: dict[str, Any] = {"provider": "scripted"}  # noqa: RUF012 - a constant
 
     def __init__(self, says: dict[str, tuple[list[Any], list[bool]]]) -> None:
         self.says, self.asked = says, list[str]()
-
-    async def open(self) -> None:
-        return None
 
     async def complete(self, request: ChatRequest) -> ChatResponse:
         text = str(request.messages[0]["content"])
